@@ -1,0 +1,29 @@
+# One Bias Score, Two Factors: the replication workflow. `snakemake --cores all` makes everything.
+from snakemake.utils import min_version
+
+min_version("9.27")
+
+
+configfile: f"{workflow.basedir}/config.yaml"
+
+
+include: "workflow/rules/common.smk"
+include: "workflow/rules/data.smk"
+include: "workflow/rules/sweeps.smk"
+include: "workflow/rules/statistics.smk"
+include: "workflow/rules/tables.smk"
+include: "workflow/rules/figures.smk"
+include: "workflow/rules/paper.smk"
+
+
+report: "workflow/report/workflow.rst"
+
+
+rule all:
+    default_target: True
+    input:
+        rules.summary.output,
+        rules.statistics.input,
+        rules.tables.input,
+        rules.figures.input,
+        rules.paper.output,

@@ -1,0 +1,38 @@
+"""The held-out calibration split of a cell (Appendix D.1)."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+SHARE = 0.05
+
+
+def calibration_rank(seed: int, benchmark: str, items: Sequence[str]) -> list[str]:
+    """`items` sorted by SHA-256(`seed|calibration|benchmark|item id`).
+
+    The order depends on the item alone, so checkpoints with the same items share the split.
+    """
+    head = hashlib.sha256(f"{seed}|calibration|{benchmark}|".encode())
+
+    def digest(item: str) -> bytes:
+        state = head.copy()
+        state.update(item.encode())
+        return state.digest()
+
+    return sorted(items, key=digest)
+
+
+def calibration_size(n: int) -> int:
+    """max(1, floor(0.05 n + 0.5)) calibration items out of n usable ones."""
+    return max(1, math.floor(SHARE * n + 0.5))
+
+
+def calibration_mask(seed: int, benchmark: str, items: Sequence[str]) -> NDArray[np.bool_]:
+    """Which of a cell's usable `items` are calibration items; the rest are evaluation items."""
+    chosen = set(calibration_rank(seed, benchmark, items)[: calibration_size(len(items))])
+    return np.array([item in chosen for item in items], dtype=bool)

@@ -1,0 +1,171 @@
+"""Cohorts: which checkpoints answer which benchmarks under which readouts."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from optionbias.sweep import READOUTS
+from optionbias.validation import ConfigError, check, read_yaml
+
+
+class Cell(NamedTuple):
+    """A checkpoint on a benchmark under one readout; orders by readout, benchmark, checkpoint."""
+
+    readout: str
+    benchmark: str
+    checkpoint: str
+
+
+@dataclass(frozen=True)
+class Cohort:
+    """A checked cohort.
+
+    Attributes:
+        name: the cohort's name.
+        path: the file it was read from.
+        checkpoints, benchmarks: name -> entry of the file, sorted by name.
+        readouts: readout -> entry of the file.
+        cells: every cell that is run, sorted.
+    """
+
+    name: str
+    path: Path
+    checkpoints: dict[str, dict[str, Any]]
+    benchmarks: dict[str, dict[str, Any]]
+    readouts: dict[str, dict[str, Any]]
+    cells: list[Cell] = field(default_factory=list)
+
+    def title(self, benchmark: str) -> str:
+        """The name that tables print for a benchmark."""
+        return str(self.benchmarks[benchmark].get("title", benchmark))
+
+    def find(self, path: str) -> Path:
+        """A path of the file: as it stands from the working folder, else beside the cohort file."""
+        given = Path(path)
+        beside = self.path.parent / given
+        return beside if not given.exists() and beside.exists() else given
+
+    def as_json(self) -> dict[str, Any]:
+        """What tables and figures need of it, without sources or paths."""
+        hidden = {"source", "items", "exemplars"}
+        return {
+            "name": self.name,
+            "checkpoints": [
+                {k: v for k, v in entry.items() if k != "source"}
+                for entry in self.checkpoints.values()
+            ],
+            "benchmarks": [
+                {k: v for k, v in entry.items() if k not in hidden - {"source"}}
+                for entry in self.benchmarks.values()
+            ],
+            "cells": [list(cell) for cell in self.cells],
+        }
+
+
+def locate(cohort: str, cohorts_folder: Path) -> Path:
+    """The file of a cohort given by name (in `cohorts_folder`) or by path.
+
+    Raises:
+        ConfigError: naming what was looked for and the cohorts there are.
+    """
+    if cohort.endswith((".yaml", ".yml")) or "/" in cohort:
+        path = Path(cohort)
+        if not path.is_file():
+            raise ConfigError(f"config key `cohort`: no such file: {cohort}")
+        return path
+    path = cohorts_folder / f"{cohort}.yaml"
+    if not path.is_file():
+        known = ", ".join(sorted(p.stem for p in cohorts_folder.glob("*.yaml")))
+        raise ConfigError(
+            f"config key `cohort`: {cohort!r} is not a cohort of the workflow ({known}); "
+            f"a file of your own is given by its path, ending in .yaml"
+        )
+    return path
+
+
+def read_cohort(path: Path, builtin: dict[str, int], needs_models: bool = True) -> Cohort:
+    """Read and check a cohort file.
+
+    Args:
+        path: the YAML file.
+        builtin: name -> K of the benchmarks that the package makes itself.
+        needs_models: whether models will run, so checkpoints need a `source` and benchmarks
+            `items` (or a built-in name); not so when sweeps are given.
+
+    Raises:
+        ConfigError: one line per fault, each naming the file and the key.
+    """
+    raw = read_yaml(path)
+    source = str(path)
+    if not isinstance(raw, dict):
+        raise ConfigError(f"{source}: not a mapping of keys to values")
+    check(raw, "cohort", source)
+    faults = _repeated(raw, source)
+    checkpoints = {c["name"]: c for c in sorted(raw["checkpoints"], key=lambda c: c["name"])}
+    benchmarks = {b["name"]: b for b in sorted(raw["benchmarks"], key=lambda b: b["name"])}
+    for name, checkpoint in checkpoints.items():
+        base = checkpoint.get("base")
+        if base is not None and base not in checkpoints:
+            faults.append(f"{source}: checkpoint {name}: `base` {base} is not in the cohort")
+        if needs_models and "source" not in checkpoint:
+            faults.append(f"{source}: checkpoint {name}: missing key `source` (needed to run it)")
+    for name, benchmark in benchmarks.items():
+        known = builtin.get(name)
+        if needs_models and "items" not in benchmark and known is None:
+            faults.append(
+                f"{source}: benchmark {name}: no `items`, and not one that the workflow makes "
+                f"({', '.join(sorted(builtin))})"
+            )
+        if "items" not in benchmark and known not in (None, benchmark["K"]):
+            faults.append(f"{source}: benchmark {name}: `K` is {benchmark['K']}, it has {known}")
+    cells: set[Cell] = set()
+    for readout, entry in raw["readouts"].items():
+        chosen = {}
+        for key, table in (("checkpoints", checkpoints), ("benchmarks", benchmarks)):
+            names = list(table) if entry[key] == "all" else entry[key]
+            faults += [
+                f"{source}: `readouts.{readout}.{key}`: {name} is not in the cohort"
+                for name in names
+                if name not in table
+            ]
+            chosen[key] = [name for name in names if name in table]
+        left_out = {(e["checkpoint"], e["benchmark"]) for e in entry.get("except", [])}
+        faults += [
+            f"{source}: `readouts.{readout}.except`: no cell {c} on {b}"
+            for c, b in sorted(left_out)
+            if c not in chosen["checkpoints"] or b not in chosen["benchmarks"]
+        ]
+        cells |= {
+            Cell(readout, b, c)
+            for b in chosen["benchmarks"]
+            for c in chosen["checkpoints"]
+            if (c, b) not in left_out
+        }
+        if needs_models and readout == "five-shot":
+            faults += [
+                f"{source}: benchmark {b}: missing key `exemplars` (needed by five-shot)"
+                for b in chosen["benchmarks"]
+                if "items" in benchmarks[b] and "exemplars" not in benchmarks[b]
+            ]
+    if not cells:
+        faults.append(f"{source}: `readouts`: no cell is left to run")
+    if faults:
+        raise ConfigError("; ".join(faults))
+    order = sorted(cells, key=lambda cell: (READOUTS.index(cell.readout), *cell[1:]))
+    return Cohort(raw["name"], path, checkpoints, benchmarks, raw["readouts"], order)
+
+
+def _repeated(raw: dict[str, Any], source: str) -> list[str]:
+    """Names that are used twice; names that differ by case alone collide on some disks."""
+    faults = []
+    for kind in ("checkpoints", "benchmarks"):
+        counts = Counter(entry["name"].lower() for entry in raw[kind])
+        faults += [
+            f"{source}: `{kind}`: the name {name} is used {n} times; names must differ"
+            for name, n in sorted(counts.items())
+            if n > 1
+        ]
+    return faults

@@ -1,0 +1,90 @@
+"""The one figure style: sizes, fonts, colours, and how a figure is written to disk."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+import matplotlib
+
+matplotlib.use("Agg")
+
+import matplotlib.pyplot as plt  # noqa: E402
+import seaborn as sns  # noqa: E402
+from matplotlib.figure import Figure  # noqa: E402
+
+from optionbias.atomic import atomic_path  # noqa: E402
+
+ONE_COLUMN, TWO_COLUMNS = 3.25, 6.75  # inches
+PNG_DPI = 200
+GREY, LIGHT_GREY = "0.35", "0.75"
+
+# Colour-blind safe (seaborn's `colorblind`), each with its own marker so that grey print works.
+_PALETTE = sns.color_palette("colorblind", 10)
+_MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<", ">", "*")
+_USUAL_K = (2, 4, 10)
+OPERATION_STYLES = {
+    "none": (_PALETTE[7], "o"),
+    "pride": (_PALETTE[0], "s"),
+    "batch": (_PALETTE[9], "D"),
+    "reversal": (_PALETTE[3], "^"),
+    "pride+reversal": (_PALETTE[4], "v"),
+    "batch+reversal": (_PALETTE[2], "P"),
+    "pride+batch": (_PALETTE[1], "X"),
+}
+
+
+def k_styles(ks: Iterable[int]) -> dict[int, tuple[tuple[float, float, float], str]]:
+    """K -> (colour, marker); 2, 4 and 10 always look the same, others follow in order."""
+    others = [k for k in sorted(set(ks)) if k not in _USUAL_K]
+    order = [*_USUAL_K, *others]
+    return {k: (_PALETTE[i % 10], _MARKERS[i % 10]) for i, k in enumerate(order) if k in set(ks)}
+
+
+def apply() -> None:
+    """Set the style for every figure that is drawn after this."""
+    sns.set_theme(context="paper", style="ticks")
+    plt.rcParams.update(
+        {
+            "font.family": "DejaVu Sans",
+            "font.size": 7,
+            "axes.titlesize": 7.5,
+            "axes.labelsize": 7,
+            "xtick.labelsize": 6.5,
+            "ytick.labelsize": 6.5,
+            "legend.fontsize": 6.5,
+            "axes.linewidth": 0.6,
+            "xtick.major.width": 0.6,
+            "ytick.major.width": 0.6,
+            "xtick.major.size": 2.5,
+            "ytick.major.size": 2.5,
+            "lines.linewidth": 1.0,
+            "lines.markersize": 4,
+            "axes.spines.top": False,
+            "axes.spines.right": False,
+            "figure.constrained_layout.use": True,
+            "pdf.fonttype": 42,
+            "svg.fonttype": "path",
+            # Without a salt and a date two runs draw the same bytes.
+            "svg.hashsalt": "optionbias",
+        }
+    )
+
+
+def marker_size(n: int) -> float:
+    """Marker area for n points: legible with two cells and with five hundred."""
+    return float(min(26, max(7, 400 / max(n, 1) ** 0.7)))
+
+
+def save(figure: Figure, paths: Sequence[str | Path], title: str) -> None:
+    """Write a figure to every path (pdf, png, svg), atomically, with its title in the metadata."""
+    metadata = {
+        "pdf": {"Title": title, "CreationDate": None, "ModDate": None},
+        "svg": {"Title": title, "Date": None},
+        "png": {"Title": title},
+    }
+    for path in map(Path, paths):
+        ending = path.suffix.removeprefix(".")
+        with atomic_path(path) as temporary:
+            figure.savefig(temporary, format=ending, dpi=PNG_DPI, metadata=metadata[ending])
+    plt.close(figure)

@@ -1,0 +1,83 @@
+"""The statistics tables on disk: Parquet between rules, CSV where a promise names it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+import pandas as pd
+
+from optionbias.atomic import atomic_path, write_text
+from optionbias.scoring import CELL_COLUMNS, BenchmarkScores
+
+KEY = ("checkpoint", "benchmark", "readout")
+COLUMNS: dict[str, tuple[str, ...]] = {
+    "cells": CELL_COLUMNS,
+    "identities": (*KEY, "design", "operation", "alpha", "subset", "identity", "residual"),
+    "calibration": (*KEY, "item"),
+    "priors": (*KEY, "prior", "values"),
+    "ties": (*KEY, "operation", "ties"),
+    "comparison": (
+        "checkpoint", "benchmark", "operation", "K", "n_items", "accuracy", "flip_rate", "skew",
+        "pooled_sd", "placement_range", "stable_wrong", "n_shared", "shared_correct",
+    ),
+    "halves": (
+        "checkpoint", "benchmark", "repetition", "flip_rate_a", "skew_a", "flip_rate_b", "skew_b",
+    ),
+    "sweeps": (*KEY, "n_items", "revision", "dtype", "backend", "device", "device_name"),
+}  # fmt: skip
+AS_CSV = ("cells", "calibration", "priors", "identities")
+VECTORS = ("f", "g", "h", "b", "accuracy_by_letter", "values", "shared_correct")
+TEXTS = ("checkpoint", "benchmark", "readout", "design", "operation", "subset", "identity", "item", "prior", "revision", "dtype", "backend", "device", "device_name")  # fmt: skip
+WHOLE = ("n_items", "m", "K", "near_ties", "ties", "n_shared", "repetition")
+
+
+def _typed(rows: Sequence[dict[str, object]], name: str) -> pd.DataFrame:
+    """Rows as a frame with the promised columns and types, whatever is missing."""
+    frame = pd.DataFrame(list(rows), columns=list(COLUMNS[name]))
+    for column in frame.columns:
+        if column in VECTORS:
+            frame[column] = frame[column].astype(object)
+        elif column in TEXTS:
+            frame[column] = frame[column].astype("string")
+        elif column in WHOLE:
+            frame[column] = frame[column].astype("Int64")
+        else:
+            frame[column] = frame[column].astype("float64")
+    return frame
+
+
+def _write_parquet(path: Path, frame: pd.DataFrame) -> None:
+    with atomic_path(path) as temporary:
+        frame.to_parquet(temporary, index=False)
+
+
+def write_scores(folder: Path, scores: BenchmarkScores) -> None:
+    """Write one benchmark's scores, a Parquet file per table."""
+    for name in COLUMNS:
+        _write_parquet(folder / f"{name}.parquet", _typed(getattr(scores, name), name))
+
+
+def gather(folders: Sequence[Path], target: Path) -> None:
+    """Join the benchmarks' tables, sorted, and write Parquet (and CSV with lists as JSON text)."""
+    for name, columns in COLUMNS.items():
+        # Rows, not frames, are joined, so that an empty table of one benchmark changes no type.
+        rows = [
+            row
+            for folder in sorted(folders)
+            for row in pd.read_parquet(folder / f"{name}.parquet").to_dict("records")
+        ]
+        frame = _typed(rows, name)
+        by = [c for c in columns if c in TEXTS and c not in ("operation", "identity")]
+        frame = frame.sort_values(by, kind="stable", ignore_index=True)
+        _write_parquet(target / f"{name}.parquet", frame)
+        if name in AS_CSV:
+            for column in set(VECTORS) & set(columns):
+                frame[column] = frame[column].map(_as_json)
+            write_text(target / f"{name}.csv", frame.to_csv(index=False, lineterminator="\n"))
+
+
+def _as_json(values: Sequence[float]) -> str:
+    """A vector as JSON text; NaN, which JSON lacks, as null."""
+    return json.dumps([None if pd.isna(v) else float(v) for v in values])

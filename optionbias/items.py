@@ -1,0 +1,238 @@
+"""Items files: read and write them, and turn a user's own table into items.
+
+The workflow's own files are Parquet with columns id, passage, question, options (list), answer,
+split, subject. A user's file is JSONL, CSV or Parquet with columns question, options, answer
+and optional id, passage, subject; every malformed row of it is reported in one error.
+"""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import io
+import json
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from optionbias.atomic import atomic_path
+from optionbias.item import Item
+from optionbias.orderings import LETTERS
+
+LISTED_FAULTS = 50
+
+
+class ItemsError(ValueError):
+    """An items file that cannot be used; the message lists every faulty row."""
+
+
+def canonical_json(items: Iterable[Item]) -> str:
+    """One JSON object per item, keys sorted, in the order given: what digests are taken of."""
+    return "".join(
+        json.dumps({**vars(item), "options": list(item.options)}, sort_keys=True, ensure_ascii=False)
+        + "\n"
+        for item in items
+    )
+
+
+def digest(items: Iterable[Item]) -> str:
+    """SHA-256 of the items' content, whatever file holds them."""
+    return hashlib.sha256(canonical_json(items).encode()).hexdigest()
+
+
+def write_items(path: str | Path, items: Sequence[Item]) -> None:
+    """Write items as Parquet, atomically; the metadata carries their digest."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    schema = pa.schema(
+        {
+            "id": pa.string(),
+            "passage": pa.string(),
+            "question": pa.string(),
+            "options": pa.list_(pa.string()),
+            "answer": pa.int64(),
+            "split": pa.string(),
+            "subject": pa.string(),
+        },
+        metadata={"items_sha256": digest(items)},
+    )
+    rows = [{**vars(item), "options": list(item.options)} for item in items]
+    with atomic_path(path) as temporary:
+        pq.write_table(pa.Table.from_pylist(rows, schema=schema), temporary, compression="zstd")
+
+
+def read_items(path: str | Path) -> list[Item]:
+    """Read an items file that `write_items` wrote, in its order."""
+    import pyarrow.parquet as pq
+
+    return [Item(**{**row, "options": tuple(row["options"])}) for row in pq.read_table(path).to_pylist()]
+
+
+def read_user_items(path: str | Path, benchmark: str, k: int) -> list[Item]:
+    """Read a user's own benchmark.
+
+    Args:
+        path: a `.jsonl`, `.csv` or `.parquet` file. `options` is a list (in a CSV, a JSON list);
+            `answer` a 0-based index or a letter.
+        benchmark: its name in the cohort; ids default to `{benchmark}-{line number}`.
+        k: the number of options every item must have.
+
+    Raises:
+        ItemsError: listing every faulty row with its line number (row number for Parquet).
+    """
+    file = Path(path)
+    readers = {".jsonl": _jsonl_rows, ".csv": _csv_rows, ".parquet": _parquet_rows}
+    if not file.is_file():
+        raise ItemsError(f"benchmark {benchmark}: no such items file: {file}")
+    if file.suffix.lower() not in readers:
+        raise ItemsError(f"benchmark {benchmark}: {file}: items are .jsonl, .csv or .parquet files")
+    items: list[Item] = []
+    faults: list[str] = []
+    seen: dict[str, int] = {}
+    for line, row in readers[file.suffix.lower()](file):
+        item, wrong = (None, [row]) if isinstance(row, str) else _item(row, line, benchmark, k)
+        if item is not None:
+            if item.id in seen:
+                wrong.append(f"id {item.id!r} is already on line {seen[item.id]}")
+            seen.setdefault(item.id, line)
+            items.append(item)
+        faults += [f"line {line}: {fault}" for fault in wrong]
+    if not faults and not items:
+        faults.append("no items")
+    if faults:
+        more = len(faults) - LISTED_FAULTS
+        listed = faults[:LISTED_FAULTS] + ([f"... and {more} more"] if more > 0 else [])
+        raise ItemsError(
+            f"benchmark {benchmark}: {file}: {len(faults)} faults in the items file; mend or "
+            f"remove these rows:\n  " + "\n  ".join(listed)
+        )
+    return items
+
+
+def _item(row: dict[str, Any], line: int, benchmark: str, k: int) -> tuple[Item | None, list[str]]:
+    """One item, and what is wrong with its row."""
+    wrong: list[str] = []
+    question = _text(row.get("question"))
+    if not question:
+        wrong.append("the question is empty" if "question" in row else "no `question`")
+    options = _options(row, k, wrong)
+    answer = _answer(row, min(len(options) or k, len(LETTERS)), wrong)
+    id_ = _text(row.get("id")) or f"{benchmark}-{line:06d}"
+    optional = {name: _text(row.get(name)) or None for name in ("passage", "split", "subject")}
+    return Item(id_, question, tuple(options), answer, **optional), wrong
+
+
+def _text(value: Any) -> str:
+    """A cell's text; missing values (None, NaN) are empty."""
+    if value is None or (isinstance(value, float) and math.isnan(value)):
+        return ""
+    return str(value).strip()
+
+
+def _options(row: dict[str, Any], k: int, wrong: list[str]) -> list[str]:
+    raw = row.get("options")
+    if isinstance(raw, str):
+        try:
+            raw = json.loads(raw)
+        except ValueError:
+            raw = None
+    if not isinstance(raw, list):
+        wrong.append("`options` is not a list" if "options" in row else "no `options`")
+        return []
+    options = [_text(option) for option in raw]
+    if len(options) < 2:
+        wrong.append(f"{len(options)} option{'s' if len(options) != 1 else ''}, at least two are needed")
+    elif len(options) != k:
+        wrong.append(f"{len(options)} options where K is {k}")
+    wrong += [f"option {LETTERS[i]} is missing" for i, o in enumerate(options[:26]) if not o]
+    for text in sorted({o for o in options if o and options.count(o) > 1}):
+        wrong.append(f"option {text!r} is repeated")
+    return options
+
+
+def _answer(row: dict[str, Any], k: int, wrong: list[str]) -> int:
+    if "answer" not in row:
+        wrong.append("no `answer`")
+        return 0
+    raw = row["answer"]
+    index: int | None = None
+    if isinstance(raw, str):
+        text = raw.strip()
+        if len(text) == 1 and text.upper() in LETTERS:
+            index = LETTERS.index(text.upper())
+        elif text.isdecimal():
+            index = int(text)
+    elif isinstance(raw, int | float) and not isinstance(raw, bool) and float(raw).is_integer():
+        index = int(raw)
+    if index is None:
+        wrong.append(f"answer {raw!r} is neither an index nor a letter")
+    elif not 0 <= index < k:
+        wrong.append(f"answer {raw!r} is out of range: {k} options are 0..{k - 1} or A..{LETTERS[k - 1]}")
+    return index or 0
+
+
+Rows = Iterator[tuple[int, "dict[str, Any] | str"]]
+
+
+def _decoded_lines(file: Path) -> Iterator[tuple[int, str | None]]:
+    for number, raw in enumerate(file.read_bytes().removeprefix(b"\xef\xbb\xbf").split(b"\n"), 1):
+        try:
+            yield number, raw.decode("utf-8")
+        except UnicodeDecodeError:
+            yield number, None
+
+
+def _jsonl_rows(file: Path) -> Rows:
+    for number, line in _decoded_lines(file):
+        if line is None:
+            yield number, "not UTF-8"
+        elif line.strip():
+            try:
+                row = json.loads(line)
+            except ValueError as error:
+                yield number, f"not JSON ({error})"
+                continue
+            yield number, row if isinstance(row, dict) else "not a JSON object"
+
+
+def _csv_rows(file: Path) -> Rows:
+    lines = list(_decoded_lines(file))
+    bad = [number for number, line in lines if line is None]
+    yield from ((number, "not UTF-8") for number in bad)
+    if bad:
+        return
+    reader = csv.DictReader(io.StringIO("\n".join(str(line) for _, line in lines)))
+    start = 2
+    for row in reader:
+        if None in row or None in row.values():
+            yield start, "the number of fields differs from the header's"
+        else:
+            yield start, dict(row)
+        start = reader.line_num + 1
+
+
+def _parquet_rows(file: Path) -> Rows:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    try:
+        rows = pq.read_table(file).to_pylist()
+    except (pa.ArrowInvalid, OSError) as error:
+        raise ItemsError(f"{file}: not a Parquet file: {str(error).splitlines()[0]}") from error
+    yield from enumerate(rows, 1)
+
+
+def sample_items(
+    items: Sequence[Item], size: int, seed: int, benchmark: str, readout: str
+) -> list[Item]:
+    """`size` items (all if there are fewer) drawn without replacement by the cell's name.
+
+    The draw does not depend on the checkpoint, so all checkpoints answer the same items.
+    """
+    from optionbias.seeds import generator
+
+    by_id = sorted(items, key=lambda item: item.id)
+    order = generator(seed, f"items/{readout}/{benchmark}").permutation(len(by_id))
+    return [by_id[i] for i in sorted(order[:size])]

@@ -1,0 +1,179 @@
+"""Mitigation operations: stored queries in, one answer per presented ordering out (Section 6, D.1).
+
+An operation is named by its steps joined with `+`: corrections (`pride`, `batch`) in the order in
+which they are applied, then at most one aggregation (`reversal`, `vote`); `none` is no step.
+Each correction's prior is estimated on the calibration queries as the steps before it left them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import log_softmax
+
+from optionbias.factors import contents_of, positions_of
+from optionbias.priors import ESTIMATORS, Prior, divide_out
+
+TIE_TOLERANCE = 1e-9
+AGGREGATIONS = ("reversal", "vote")
+OPERATIONS = (
+    "none",
+    "pride",
+    "batch",
+    "reversal",
+    "pride+reversal",
+    "batch+reversal",
+    "pride+batch",
+    "vote",
+)
+
+
+class OperationError(ValueError):
+    """An operation that does not exist, or that these queries cannot carry out."""
+
+
+@dataclass(frozen=True)
+class Queries:
+    """The stored queries of a cell: what an operation may read.
+
+    Attributes:
+        orderings: (M, K) presented orderings; the K cyclic ones for the main analyses.
+        choice: (N, M) stored chosen positions under them.
+        logp: (N, M, K) float64 letter log-probabilities in presented order, each row
+            renormalised (`normalised`); None for generated answers.
+        reversed_logp: (N, M, K) the same under the reversal of each ordering, in the reversal's
+            own letter order; None where it was not queried (always for K = 2).
+        calibration: (N,) mask of the items that priors are estimated on.
+    """
+
+    orderings: NDArray[np.int64]
+    choice: NDArray[np.int8]
+    logp: NDArray[np.float64] | None = None
+    reversed_logp: NDArray[np.float64] | None = None
+    calibration: NDArray[np.bool_] | None = None
+
+
+@dataclass(frozen=True)
+class Answers:
+    """What an operation answers.
+
+    Attributes:
+        positions: (N, M) chosen position in each presented ordering.
+        logp: (N, M, K) corrected, renormalised log-probabilities in presented order (float64);
+            None for the majority vote and for generated answers.
+        priors: name -> prior that was divided out, in order (`pride`, `batch-after-pride`, ...).
+        ties: how many answers were decided by the tie rule.
+    """
+
+    positions: NDArray[np.int64]
+    logp: NDArray[np.float64] | None
+    priors: dict[str, Prior] = field(default_factory=dict)
+    ties: int = 0
+
+
+def normalised(stored: ArrayLike) -> NDArray[np.float64]:
+    """Stored float32 log-probabilities as float64 rows that sum to one exactly."""
+    return log_softmax(np.asarray(stored, dtype=np.float64), axis=-1)
+
+
+def steps(operation: str) -> tuple[list[str], str | None]:
+    """Split an operation's name into its corrections and its aggregation, or raise."""
+    if operation == "none":
+        return [], None
+    parts = operation.split("+")
+    aggregation = parts.pop() if parts[-1] in AGGREGATIONS else None
+    unknown = [part for part in parts if part not in ESTIMATORS]
+    if unknown:
+        raise OperationError(
+            f"operation {operation!r}: {unknown[0]!r} is not a correction ({', '.join(ESTIMATORS)}) "
+            f"or is an aggregation before the last step"
+        )
+    return parts, aggregation
+
+
+def needs_prior(operation: str) -> bool:
+    """Whether the operation estimates a prior on calibration items."""
+    return bool(steps(operation)[0])
+
+
+def is_available(operation: str, queries: Queries) -> bool:
+    """Whether these queries can carry out `operation` (log-probabilities, reversals at hand)."""
+    corrections, aggregation = steps(operation)
+    if corrections and queries.logp is None:
+        return False
+    return aggregation != "reversal" or queries.reversed_logp is not None
+
+
+def choose(scores: ArrayLike) -> tuple[NDArray[np.int64], int]:
+    """The lowest letter among scores within 1e-9 of the row's largest, and how many rows tied.
+
+    Args:
+        scores: (..., K) log scores.
+    """
+    values = np.asarray(scores)
+    close = values >= values.max(axis=-1, keepdims=True) - TIE_TOLERANCE
+    ties = int((np.count_nonzero(close, axis=-1) > 1).sum())
+    return close.argmax(axis=-1), ties
+
+
+def reversal_product(logp: ArrayLike, reversed_logp: ArrayLike) -> NDArray[np.float64]:
+    """Log-probability of each content under an ordering plus under its reversal, renormalised.
+
+    Both arguments and the result are in letter order of their own presentation: the content at
+    position r is at position K-1-r in the reversal, so the second is read backwards (D.2).
+    """
+    total = np.asarray(logp) + np.asarray(reversed_logp)[..., ::-1]
+    return log_softmax(total, axis=-1)
+
+
+def majority_vote(positions: ArrayLike, orderings: ArrayLike) -> tuple[NDArray[np.int64], int]:
+    """One content per item, its most frequent over the pool, ties to the lowest content index.
+
+    Returns the position of that content in every presented ordering (N, M), and how many items
+    were decided by the tie rule.
+    """
+    pi = np.asarray(orderings)
+    z = contents_of(positions, pi)
+    votes = (z[:, :, None] == np.arange(pi.shape[-1])).sum(axis=1)
+    winner = votes.argmax(axis=1)
+    ties = int(((votes == votes.max(axis=1, keepdims=True)).sum(axis=1) > 1).sum())
+    return positions_of(np.repeat(winner[:, None], z.shape[1], axis=1), pi), ties
+
+
+def apply(operation: str, queries: Queries, alpha: float = 1.0) -> Answers:
+    """Carry out an operation on every item of a cell.
+
+    Args:
+        operation: a name as described at the top of this module.
+        queries: the cell's stored queries.
+        alpha: strength of the corrections (1 divides the whole prior out).
+
+    Raises:
+        OperationError: unknown operation, or queries it needs that are not there.
+    """
+    corrections, aggregation = steps(operation)
+    if not is_available(operation, queries):
+        raise OperationError(f"operation {operation!r} needs queries that this cell does not have")
+    logp = queries.logp
+    mirrored = queries.reversed_logp if aggregation == "reversal" else None
+    priors: dict[str, Prior] = {}
+    for i, correction in enumerate(corrections):
+        if queries.calibration is None or not queries.calibration.any() or logp is None:
+            raise OperationError(f"operation {operation!r} needs calibration items")
+        prior = ESTIMATORS[correction](logp[queries.calibration])
+        priors["-after-".join([correction, *reversed(corrections[:i])])] = prior
+        logp = divide_out(logp, prior, alpha)
+        if mirrored is not None:
+            mirrored = divide_out(mirrored, prior, alpha)
+    if logp is not None and mirrored is not None:
+        logp = reversal_product(logp, mirrored)
+    if logp is None or operation == "none" or operation == "vote":
+        positions, ties = queries.choice.astype(np.int64), 0
+    else:
+        positions, ties = choose(logp)
+    if aggregation == "vote":
+        positions, ties = majority_vote(positions, queries.orderings)
+        logp = None
+    return Answers(positions, logp, priors, ties)

@@ -1,0 +1,49 @@
+"""The prompt of Appendix A.2: one fixed body for every model, benchmark and ordering."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from optionbias.item import Item
+from optionbias.orderings import LETTERS
+
+CUE = "Answer:"
+PASSAGE = "Passage: {passage}\n"
+QUESTION = "Question: {question}\n"
+OPTION = "{letter}. {option}\n"
+SEPARATOR = "\n\n"
+
+
+def template_digest() -> str:
+    """SHA-256 of everything that shapes a prompt, kept with each sweep."""
+    parts = [PASSAGE, QUESTION, OPTION, CUE, " {letter}", SEPARATOR]
+    return hashlib.sha256("\x1f".join(parts).encode()).hexdigest()
+
+
+def shown(options: Sequence[str], pi: ArrayLike) -> list[str]:
+    """The options in presented order: option j at position pi[j]."""
+    return [options[j] for j in np.argsort(np.asarray(pi))]
+
+
+def prompt(item: Item, pi: ArrayLike, exemplars: Sequence[Item] = ()) -> str:
+    """The prompt of `item` under ordering `pi`, ending in `Answer:` with no trailing blank.
+
+    No system prompt and no chat template. A passage precedes the question. Exemplars come
+    first, in the same format with their answers, in their own canonical order, so the same text
+    stands before every item and ordering.
+    """
+    blocks = [_body(e, range(e.n_options)) + f" {LETTERS[e.answer]}" for e in exemplars]
+    return SEPARATOR.join([*blocks, _body(item, pi)])
+
+
+def _body(item: Item, pi: ArrayLike | range) -> str:
+    passage = PASSAGE.format(passage=item.passage) if item.passage else ""
+    lines = "".join(
+        OPTION.format(letter=LETTERS[position], option=option)
+        for position, option in enumerate(shown(item.options, np.asarray(pi)))
+    )
+    return passage + QUESTION.format(question=item.question) + lines + CUE

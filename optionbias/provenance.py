@@ -1,0 +1,67 @@
+"""Which code a script runs: digests that tell a workflow engine when a result is out of date.
+
+Modification times change with every clone and checkout, and declared inputs do not see imported
+modules. A digest per module does both right: an edit reruns exactly what uses the module, a
+touched file reruns nothing.
+"""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+from collections.abc import Iterable
+from functools import cache
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+PACKAGE = "optionbias"
+
+
+@cache
+def _imports(path: Path) -> frozenset[Path]:
+    """Modules of the package that a file imports, at any depth of its own code."""
+    names: set[str] = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            names |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            names |= {node.module, *(f"{node.module}.{alias.name}" for alias in node.names)}
+    return frozenset(p for name in names for p in [module_path(name)] if p is not None)
+
+
+def module_path(name: str) -> Path | None:
+    """The file of a module of the package, None for anything else."""
+    if name.split(".")[0] != PACKAGE:
+        return None
+    stem = ROOT.joinpath(*name.split("."))
+    for candidate in (stem.with_suffix(".py"), stem / "__init__.py"):
+        if candidate.is_file():
+            return candidate
+    return None
+
+
+@cache
+def _digest(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()[:16]
+
+
+def code_digests(script: str, *modules: str, files: Iterable[str] = ()) -> dict[str, str]:
+    """Digest of a script and of every package module it imports, directly or through others.
+
+    Args:
+        script: path from the repository's root, for example `scripts/table.py`.
+        modules: further modules that it loads by name.
+        files: other source files that it reads, as paths from the root.
+
+    Returns:
+        path from the root -> first 16 digits of the file's SHA-256, sorted by path.
+    """
+    waiting = [ROOT / script, *(p for m in modules for p in [module_path(m)] if p is not None)]
+    found: set[Path] = set()
+    while waiting:
+        path = waiting.pop()
+        if path not in found:
+            found.add(path)
+            waiting += _imports(path)
+    found |= {ROOT / file for file in files}
+    return {str(p.relative_to(ROOT)): _digest(p) for p in sorted(found)}

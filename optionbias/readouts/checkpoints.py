@@ -1,0 +1,208 @@
+"""Where a checkpoint's weights come from, and how they are loaded.
+
+A source is one of
+    {hub: org/name, revision: commit}      a Hugging Face repository at a pinned revision,
+    {path: folder}                         a local folder in the Hugging Face layout,
+    {packages: [...], gguf: file, sha256}  a GGUF file (or its parts) inside installed packages.
+
+A GGUF is converted once to a folder; the folder is only loaded by the transformers version that
+saved it, and a stored reference log-probability is asserted at each load, since a folder saved by
+one major version loads in another and answers wrongly without a word.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.metadata
+import json
+import shutil
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import torch
+import transformers
+from transformers import AutoModelForCausalLM, AutoTokenizer
+
+from optionbias.atomic import write_text
+from optionbias.readouts.letters import encode, letter_tokens
+
+MANIFEST = "checkpoint.json"
+REFERENCE_PROMPT = "Question: What is 2 + 2?\nA. 4\nB. 5\nAnswer:"
+REFERENCE_TOLERANCE = 1e-3
+DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
+
+
+class CheckpointError(RuntimeError):
+    """A checkpoint that cannot be found, verified or loaded; the message names it."""
+
+
+def _sha256(paths: list[Path]) -> str:
+    digest = hashlib.sha256()
+    for path in paths:
+        with open(path, "rb") as file:
+            while block := file.read(1 << 20):
+                digest.update(block)
+    return digest.hexdigest()
+
+
+def folder_digest(folder: Path) -> str:
+    """SHA-256 over the names and contents of a checkpoint folder's files: its revision."""
+    digest = hashlib.sha256()
+    for path in sorted(p for p in folder.rglob("*") if p.is_file() and not p.name.startswith(".")):
+        digest.update(f"{path.relative_to(folder)}\0{_sha256([path])}\n".encode())
+    return digest.hexdigest()
+
+
+def prepare(name: str, source: dict[str, Any], target: Path) -> dict[str, Any]:
+    """Resolve a checkpoint once: write `target/checkpoint.json` (and a converted folder for a GGUF).
+
+    The manifest holds where to load from, the revision that was run (a commit, or a SHA-256 of
+    the content), and the library version.
+
+    Raises:
+        CheckpointError: naming the checkpoint and what is missing or does not match.
+    """
+    target.mkdir(parents=True, exist_ok=True)
+    if "hub" in source:
+        manifest = {"load": source["hub"], "revision": _hub_commit(name, source), "kind": "hub"}
+    elif "path" in source:
+        folder = Path(source["path"]).resolve()
+        if not (folder / "config.json").is_file():
+            raise CheckpointError(f"checkpoint {name}: {folder} has no config.json")
+        manifest = {"load": str(folder), "revision": folder_digest(folder), "kind": "path"}
+    else:
+        manifest = _convert_gguf(name, source, target)
+    manifest |= {
+        "checkpoint": name,
+        "source": {k: v for k, v in source.items() if k != "path"},
+        "transformers": transformers.__version__,
+        "trust_remote_code": bool(source.get("trust_remote_code", False)),
+    }
+    write_text(target / MANIFEST, json.dumps(manifest, indent=1, sort_keys=True))
+    return manifest
+
+
+def _hub_commit(name: str, source: dict[str, Any]) -> str:
+    from huggingface_hub import HfApi
+    from huggingface_hub.errors import HfHubHTTPError
+
+    try:
+        commit = HfApi().model_info(source["hub"], revision=source.get("revision")).sha
+    except (HfHubHTTPError, OSError) as error:
+        first = str(error).strip().splitlines()[0]
+        raise CheckpointError(
+            f"checkpoint {name}: the hub does not give {source['hub']} at "
+            f"{source.get('revision', 'main')}: {first}"
+        ) from error
+    return str(commit)
+
+
+def _gguf_parts(name: str, source: dict[str, Any]) -> list[Path]:
+    """The GGUF file, or its `.part*` files in order, inside the installed packages."""
+    wanted, found = source["gguf"], []
+    for package in source["packages"]:
+        try:
+            files = importlib.metadata.files(package) or []
+        except importlib.metadata.PackageNotFoundError as error:
+            raise CheckpointError(
+                f"checkpoint {name}: package {package} is not installed; "
+                f"`make .venv` installs the packages that carry models"
+            ) from error
+        found += [f for f in files if f.name == wanted or f.name.startswith(f"{wanted}.part")]
+    if not found:
+        raise CheckpointError(
+            f"checkpoint {name}: no {wanted} in package {', '.join(source['packages'])}"
+        )
+    return [Path(str(f.locate())) for f in sorted(found, key=lambda f: f.name)]
+
+
+def _convert_gguf(name: str, source: dict[str, Any], target: Path) -> dict[str, Any]:
+    parts = _gguf_parts(name, source)
+    digest = _sha256(parts)
+    if digest != source["sha256"]:
+        raise CheckpointError(
+            f"checkpoint {name}: SHA-256 of {source['gguf']} is {digest}, not {source['sha256']}"
+        )
+    with tempfile.TemporaryDirectory(dir=target) as scratch:
+        whole = Path(scratch) / source["gguf"]
+        with open(whole, "wb") as out:
+            for part in parts:
+                with open(part, "rb") as piece:
+                    shutil.copyfileobj(piece, out)
+        folder = Path(scratch) / "model"
+        tokenizer = AutoTokenizer.from_pretrained(scratch, gguf_file=whole.name)
+        model = AutoModelForCausalLM.from_pretrained(
+            scratch, gguf_file=whole.name, dtype=torch.float32
+        ).eval()
+        reference = _reference(model, tokenizer, name)
+        # transformers 5 will not save what it loaded from a GGUF while these are set.
+        model.hf_quantizer = None
+        if hasattr(model.config, "quantization_config"):
+            del model.config.quantization_config
+        model.save_pretrained(folder)
+        tokenizer.save_pretrained(folder)
+        shutil.rmtree(target / "model", ignore_errors=True)
+        folder.replace(target / "model")
+    return {"load": "model", "revision": digest, "kind": "gguf", "reference": reference}
+
+
+@torch.inference_mode()
+def _reference(model: Any, tokenizer: Any, name: str) -> list[float]:
+    """Letter log-probabilities of one fixed prompt, a fingerprint of weights and positions."""
+    ids = torch.tensor([encode(tokenizer, REFERENCE_PROMPT)], device=model.device)
+    letters = letter_tokens(tokenizer, 2, name)
+    logits = model(input_ids=ids, use_cache=False, logits_to_keep=1).logits[0, -1].float()
+    return [float(x) for x in torch.log_softmax(logits, -1)[letters]]
+
+
+def pick_device(device: str) -> str:
+    """`auto` becomes cuda where there is one, else cpu."""
+    if device == "auto":
+        return "cuda" if torch.cuda.is_available() else "cpu"
+    return device
+
+
+def pick_dtype(dtype: str, device: str) -> str:
+    """`auto` becomes float32 on a CPU and bfloat16 on a GPU."""
+    if dtype == "auto":
+        return "float32" if device == "cpu" else "bfloat16"
+    return dtype
+
+
+def load(folder: Path, device: str, dtype: str) -> tuple[Any, Any, dict[str, Any]]:
+    """Load the model and tokeniser that `prepare` resolved in `folder`.
+
+    Returns (model in evaluation mode, tokeniser, manifest).
+
+    Raises:
+        CheckpointError: another transformers version saved the folder, or the stored reference
+            log-probability does not come out.
+    """
+    manifest = json.loads((folder / MANIFEST).read_text())
+    name, kind = manifest["checkpoint"], manifest["kind"]
+    if kind == "gguf" and manifest["transformers"] != transformers.__version__:
+        raise CheckpointError(
+            f"checkpoint {name}: converted by transformers {manifest['transformers']}, but "
+            f"{transformers.__version__} is installed; remove {folder} to convert it again"
+        )
+    where = str(folder / manifest["load"]) if kind == "gguf" else manifest["load"]
+    options: dict[str, Any] = {"trust_remote_code": manifest["trust_remote_code"]}
+    if kind == "hub":
+        options["revision"] = manifest["revision"]
+    try:
+        tokenizer = AutoTokenizer.from_pretrained(where, **options)
+        model = AutoModelForCausalLM.from_pretrained(where, dtype=DTYPES[dtype], **options)
+    except (OSError, ValueError) as error:
+        first = str(error).strip().splitlines()[0]
+        raise CheckpointError(f"checkpoint {name}: cannot load {where}: {first}") from error
+    model = model.to(device).eval()
+    if "reference" in manifest and dtype == "float32":
+        found = _reference(model, tokenizer, name)
+        off = max(abs(a - b) for a, b in zip(found, manifest["reference"], strict=True))
+        if not off <= REFERENCE_TOLERANCE:
+            raise CheckpointError(
+                f"checkpoint {name}: the reference log-probability differs by {off:.3g} from the "
+                f"one stored at conversion; remove {folder} to convert it again"
+            )
+    return model, tokenizer, manifest

@@ -1,0 +1,329 @@
+"""From sweeps to per-cell statistics: which items, which orderings, which operations.
+
+One call scores all checkpoints of a benchmark, since the calibration order, the shared evaluation
+items and the random halves are the benchmark's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from optionbias.calibration import calibration_mask
+from optionbias.design import Design
+from optionbias.factors import as_row, cell_statistics, contents_of, flipping, histograms
+from optionbias.identities import assert_identities
+from optionbias.operations import (
+    OPERATIONS,
+    Answers,
+    Queries,
+    apply,
+    is_available,
+    needs_prior,
+    normalised,
+)
+from optionbias.orderings import cyclic, reversal
+from optionbias.seeds import generator
+from optionbias.sweep import Sweep
+
+CELL_COLUMNS = (
+    "checkpoint", "benchmark", "readout", "design", "operation", "alpha", "subset", "n_items", "m",
+    "K", "accuracy", "canonical_accuracy", "flip_rate", "skew", "pooled_sd", "stable_correct",
+    "stable_wrong", "balanced_rstd", "placement_range", "std_h", "range_h", "fluctuation_rate",
+    "kl", "per_item_kl", "per_item_sd", "pairwise_disagreement", "choice_entropy", "flip_cap",
+    "scaled_flip_rate", "std_b", "corrected_sd", "design_bound", "median_mass", "fallback_share",
+    "near_ties", "repeat_disagreement", "reorder_disagreement",
+    "f", "g", "h", "b", "accuracy_by_letter",
+)  # fmt: skip
+
+
+PROVENANCE = ("revision", "dtype", "backend", "device", "device_name")
+
+
+class ScoringError(ValueError):
+    """A sweep that cannot be scored; the message names it."""
+
+
+@dataclass
+class BenchmarkScores:
+    """Everything that one benchmark's sweeps give, as rows of tidy tables.
+
+    Attributes:
+        cells: rows of `cells` (see CELL_COLUMNS).
+        identities: checkpoint, benchmark, readout, design, operation, subset, identity, residual.
+        calibration: checkpoint, benchmark, readout, item.
+        priors: checkpoint, benchmark, readout, prior, values.
+        ties: checkpoint, benchmark, readout, operation, ties (answers decided by the tie rule).
+        comparison: operations on the items usable under all of them (first-token, K >= 3).
+        halves: factors of random item halves (first-token).
+        sweeps: where each sweep came from (revision, dtype, backend, device).
+    """
+
+    cells: list[dict[str, Any]] = field(default_factory=list)
+    identities: list[dict[str, Any]] = field(default_factory=list)
+    calibration: list[dict[str, Any]] = field(default_factory=list)
+    priors: list[dict[str, Any]] = field(default_factory=list)
+    ties: list[dict[str, Any]] = field(default_factory=list)
+    comparison: list[dict[str, Any]] = field(default_factory=list)
+    halves: list[dict[str, Any]] = field(default_factory=list)
+    sweeps: list[dict[str, Any]] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class ScoredCell:
+    """The queries of a cell restricted to its usable items, and what each operation answered.
+
+    Attributes:
+        items: ids of the items usable under the K cyclic orderings.
+        gold: their correct contents.
+        queries: their queries under the cyclic orderings.
+        reversed_usable: which of them also have valid answers under every reversal.
+        calibration: which of them are calibration items.
+        answers: operation -> its answers on all of them.
+    """
+
+    items: NDArray[np.object_]
+    gold: NDArray[np.int8]
+    queries: Queries
+    reversed_usable: NDArray[np.bool_]
+    calibration: NDArray[np.bool_]
+    answers: dict[str, Answers]
+
+    def usable(self, operation: str) -> NDArray[np.bool_]:
+        """Items that count for an operation: those with reversed queries where it reads them."""
+        if operation.endswith("reversal"):
+            return self.reversed_usable
+        return np.ones(len(self.items), dtype=bool)
+
+
+def answer_cell(sweep: Sweep, benchmark: str, seed: int) -> ScoredCell | None:
+    """Carry out every available operation on a sweep's cyclic queries.
+
+    Returns None for a cell with fewer than two usable items (it is left out, section 3).
+
+    Raises:
+        ScoringError: the sweep lacks a cyclic ordering.
+    """
+    rotations = cyclic(sweep.k)
+    presented = sweep.index_of(rotations)
+    if (presented < 0).any():
+        missing = int((presented < 0).argmax())
+        raise ScoringError(f"{sweep.source}: the sweep lacks cyclic ordering {missing}")
+    usable = (sweep.choice[:, presented] >= 0).all(axis=1)
+    if usable.sum() < 2:
+        return None
+    items = sweep.items[usable]
+    calibration = calibration_mask(seed, benchmark, items.tolist())
+    logp = None if sweep.logp is None else normalised(sweep.logp[usable][:, presented])
+    mirrored, reversed_usable = None, np.zeros(len(items), dtype=bool)
+    partners = sweep.index_of(reversal(rotations))
+    if sweep.k > 2 and logp is not None and (partners >= 0).all():
+        reversed_usable = (sweep.choice[usable][:, partners] >= 0).all(axis=1)
+        stored = np.where(
+            reversed_usable[:, None, None], sweep.logp[usable][:, partners], np.float32(0)
+        )
+        mirrored = normalised(stored)
+    queries = Queries(rotations, sweep.choice[usable][:, presented], logp, mirrored, calibration)
+    answers = {op: apply(op, queries) for op in OPERATIONS if is_available(op, queries)}
+    return ScoredCell(items, sweep.gold[usable], queries, reversed_usable, calibration, answers)
+
+
+def score_benchmark(
+    benchmark: str, sweeps: Iterable[Sweep], seed: int, repetitions: int
+) -> BenchmarkScores:
+    """Score every sweep of a benchmark.
+
+    Args:
+        benchmark: its name.
+        sweeps: its sweeps, any readout, read one at a time.
+        seed: the configured seed (calibration split, random halves).
+        repetitions: random item halves for the split-half reliability.
+
+    Raises:
+        IdentityError: a proven identity fails on a cell.
+        ScoringError: a sweep cannot be scored.
+    """
+    scores = BenchmarkScores()
+    compared: dict[str, ScoredCell] = {}
+    halved: dict[str, ScoredCell] = {}
+    for sweep in sweeps:
+        checkpoint, readout = str(sweep.metadata["checkpoint"]), str(sweep.metadata["readout"])
+        key = {"checkpoint": checkpoint, "benchmark": benchmark, "readout": readout}
+        told = {name: sweep.metadata.get(name) for name in PROVENANCE}
+        scores.sweeps.append({**key, "n_items": len(sweep.items), **told})
+        if readout == "all-orderings":
+            _score_all_orderings(scores, sweep, key)
+        cell = answer_cell(sweep, benchmark, seed)
+        if cell is None:
+            continue
+        _score_cell(scores, sweep, cell, key)
+        if readout == "first-token":
+            halved[checkpoint] = cell
+            if cell.reversed_usable.any():
+                compared[checkpoint] = cell
+    _compare(scores, benchmark, compared)
+    _halve(scores, benchmark, halved, seed, repetitions)
+    return scores
+
+
+def _statistics_row(
+    scores: BenchmarkScores,
+    key: dict[str, Any],
+    contents: NDArray[np.int64],
+    gold: NDArray[np.int8],
+    design: Design,
+    measured: dict[str, Any],
+) -> None:
+    """Append one row of cells, after asserting the identities on it."""
+    statistics = cell_statistics(contents, gold, design)
+    name = "/".join(str(key[part]) for part in ("readout", "benchmark", "checkpoint", "operation", "subset"))
+    found = assert_identities(statistics, contents, design, name)
+    scores.cells.append({**key, **as_row(statistics), **measured})
+    scores.identities += [{**key, "identity": i, "residual": r} for i, r in found.items()]
+
+
+def _score_cell(
+    scores: BenchmarkScores, sweep: Sweep, cell: ScoredCell, key: dict[str, Any]
+) -> None:
+    measured = measures(sweep)
+    design = Design.of(cell.queries.orderings)
+    evaluation = ~cell.calibration
+    for operation, answers in cell.answers.items():
+        contents = contents_of(answers.positions, cell.queries.orderings)
+        usable = cell.usable(operation)
+        subsets = {"all": usable, "evaluation": usable & evaluation}
+        if needs_prior(operation):
+            # A prior must not be scored on the items it was estimated on.
+            del subsets["all"]
+        row = {**key, "design": "cyclic", "operation": operation}
+        row["alpha"] = 1.0 if needs_prior(operation) else None
+        for subset, mask in subsets.items():
+            if mask.any():
+                _statistics_row(
+                    scores, {**row, "subset": subset}, contents[mask], cell.gold[mask], design, measured
+                )
+        scores.ties.append({**key, "operation": operation, "ties": answers.ties})
+    scores.calibration += [{**key, "item": item} for item in cell.items[cell.calibration]]
+    priors = {name: p for a in cell.answers.values() for name, p in a.priors.items()}
+    scores.priors += [{**key, "prior": n, "values": p.tolist()} for n, p in priors.items()]
+
+
+def _score_all_orderings(scores: BenchmarkScores, sweep: Sweep, key: dict[str, Any]) -> None:
+    """The uncorrected answers over all orderings that the sweep holds, first occurrences only."""
+    first = np.array([s for s in range(len(sweep.orderings)) if s not in sweep.repeats])
+    usable = (sweep.choice[:, first] >= 0).all(axis=1)
+    if not usable.any():
+        return
+    orderings = sweep.orderings[first]
+    contents = contents_of(sweep.choice[usable][:, first], orderings)
+    row = {**key, "design": "all", "operation": "none", "alpha": None, "subset": "all"}
+    _statistics_row(scores, row, contents, sweep.gold[usable], Design.of(orderings), measures(sweep))
+
+
+def measures(sweep: Sweep) -> dict[str, Any]:
+    """What a sweep says beyond its answers: letter mass, fallback share, repeat disagreement.
+
+    Repeat disagreement compares two calls on one ordering; reorder disagreement is the mean over
+    the K-1 pairs of another cyclic ordering with ordering 0 (table 13). Both only where the
+    sweep repeats an ordering.
+    """
+    found: dict[str, Any] = {"fallback_share": sweep.metadata.get("fallback_share")}
+    presented = sweep.index_of(cyclic(sweep.k))
+    presented = presented[presented >= 0]
+    if sweep.mass is not None and np.isfinite(sweep.mass[:, presented]).any():
+        found["median_mass"] = float(np.nanmedian(sweep.mass[:, presented]))
+    if sweep.repeats:
+        again, first = next(iter(sorted(sweep.repeats.items())))
+        columns = np.array([again, *presented])
+        answered = (sweep.choice[:, columns] >= 0).all(axis=1)
+        if answered.any():
+            z = contents_of(sweep.choice[answered][:, columns], sweep.orderings[columns])
+            others = [i for i, s in enumerate(columns) if s not in (again, first)]
+            base = z[:, [int(np.flatnonzero(columns == first)[0])]]
+            found["repeat_disagreement"] = float((z[:, :1] != base).mean())
+            found["reorder_disagreement"] = float((z[:, others] != base).mean())
+    return found
+
+
+def _compare(scores: BenchmarkScores, benchmark: str, cells: dict[str, ScoredCell]) -> None:
+    """Operations of each cell on the evaluation items usable under all of them (tables 2 and 14).
+
+    `shared_correct` counts correct answers per presented ordering on the evaluation items that
+    all checkpoints of the benchmark share: what rank reversals compare.
+    """
+    masks = {name: cell.reversed_usable & ~cell.calibration for name, cell in cells.items()}
+    shared: set[str] = set.intersection(
+        *(set(cell.items[masks[name]]) for name, cell in cells.items())
+    ) if cells else set()  # fmt: skip
+    for name, cell in cells.items():
+        mask = masks[name]
+        if not mask.any():
+            continue
+        in_shared = np.array([item in shared for item in cell.items], dtype=bool)
+        design = Design.of(cell.queries.orderings)
+        for operation in OPERATIONS:
+            contents = contents_of(cell.answers[operation].positions, cell.queries.orderings)
+            s = cell_statistics(contents[mask], cell.gold[mask], design)
+            correct = contents[in_shared] == cell.gold[in_shared, None]
+            scores.comparison.append(
+                {
+                    "checkpoint": name, "benchmark": benchmark, "operation": operation, "K": s.K,
+                    "n_items": s.n_items, "accuracy": s.accuracy, "flip_rate": s.flip_rate,
+                    "skew": s.skew, "pooled_sd": s.pooled_sd,
+                    "placement_range": s.placement_range, "stable_wrong": s.stable_wrong,
+                    "n_shared": int(in_shared.sum()), "shared_correct": correct.sum(axis=0).tolist(),
+                }
+            )  # fmt: skip
+
+
+def random_halves(n: int, repetitions: int, seed: int, name: str) -> NDArray[np.bool_]:
+    """Membership of the first half of n items in each repetition, (repetitions, n), floor(n/2) each."""
+    rng = generator(seed, name)
+    halves = np.zeros((repetitions, n), dtype=bool)
+    for row in halves:
+        row[rng.permutation(n)[: n // 2]] = True
+    return halves
+
+
+def _halve(
+    scores: BenchmarkScores,
+    benchmark: str,
+    cells: dict[str, ScoredCell],
+    seed: int,
+    repetitions: int,
+) -> None:
+    """Flip rate and skew of the uncorrected answers on random item halves (table 9)."""
+    names: Sequence[str] = sorted({item for cell in cells.values() for item in cell.items})
+    where = {item: i for i, item in enumerate(names)}
+    halves = random_halves(len(names), repetitions, seed, f"table9/halves/{benchmark}")
+    for checkpoint, cell in cells.items():
+        contents = contents_of(cell.queries.choice, cell.queries.orderings)
+        design = Design.of(cell.queries.orderings)
+        flips = flipping(contents, design).astype(np.float64)
+        counts = histograms(cell.queries.choice, design) * flips[:, None]
+        mine = halves[:, [where[item] for item in cell.items]]
+        factors = {}
+        for label, half in (("a", mine), ("b", ~mine)):
+            members = half.astype(np.float64)
+            n_flips = members @ flips
+            with np.errstate(invalid="ignore", divide="ignore"):
+                factors[f"flip_rate_{label}"] = n_flips / members.sum(axis=1)
+                factors[f"skew_{label}"] = _row_sd(members @ counts) / (n_flips * design.k)
+        scores.halves += [
+            {
+                "checkpoint": checkpoint,
+                "benchmark": benchmark,
+                "repetition": repetition,
+                **{name: float(values[repetition]) for name, values in factors.items()},
+            }
+            for repetition in range(repetitions)
+        ]
+
+
+def _row_sd(counts: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Population SD of each row; exactly 0 where a row's entries are equal."""
+    return np.where((counts == counts[:, :1]).all(axis=1), 0.0, counts.std(axis=1))

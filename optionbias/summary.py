@@ -1,0 +1,131 @@
+"""results/summary.md: what a reader sees first."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pandas as pd
+
+from optionbias.tables.names import OPERATION_NAMES, READOUT_NAMES
+
+ALL_FLIPS, ALL_STABLE = 0.95, 0.05
+COLUMNS = {
+    "accuracy": "accuracy",
+    "flip_rate": "flip rate",
+    "skew": "skew",
+    "pooled_sd": "pooled SD",
+    "placement_range": "placement range",
+}
+HOW_TO_READ = (
+    "**How to read it.** The *flip rate* is the share of items whose chosen option changes when the "
+    "options are reordered, the *skew* is how unevenly those changing answers fall on the letters "
+    "(0 is even), and their product is the *pooled SD*, the usual bias score: two cells with one "
+    "pooled SD can owe it to many flips or to a strong lean. A prior correction (PriDe, batch "
+    "calibration) should lower the skew and an aggregation over reversed orderings (reversal product) "
+    "the flip rate; *accuracy* says whether answers that became stable are also right, and the "
+    "*placement range* how far accuracy moves with the letter that holds the correct option."
+)
+
+
+def state(flip_rate: float) -> str:
+    """Whether a cell can tell order effects apart: neither all flips nor all stable."""
+    if flip_rate > ALL_FLIPS:
+        return "all flips"
+    if flip_rate < ALL_STABLE:
+        return "all stable"
+    return "between"
+
+
+def summary(
+    cells: pd.DataFrame, identities: pd.DataFrame, cohort: str, small_mass: float
+) -> str:
+    """The summary page as Markdown.
+
+    Args:
+        cells: per-cell statistics (all readouts, operations, subsets).
+        identities: residuals of every identity on every cell.
+        cohort: the cohort's name.
+        small_mass: cells whose median letter mass lies below this are flagged.
+    """
+    parts = [f"# Cohort {cohort}", "", HOW_TO_READ, "", *_flags(cells, small_mass)]
+    for readout, rows in _in_order(cells[cells["design"] == "cyclic"], "readout", list(READOUT_NAMES)):
+        parts += _readout(readout, rows)
+    worst = identities.groupby("identity", sort=True)["residual"].max()
+    parts += [
+        "## Identities",
+        "",
+        f"Asserted on each of {identities.drop(columns=['identity', 'residual']).drop_duplicates().shape[0]} "
+        "cells, operations and item subsets; the largest residuals (bounds: largest violation):",
+        "",
+        "| identity | largest residual |",
+        "|---|---:|",
+        *(f"| {name} | {residual:.1e} |" for name, residual in worst.items()),
+    ]
+    return "\n".join(parts) + "\n"
+
+
+def _in_order(frame: pd.DataFrame, column: str, order: Sequence[str]) -> list[tuple[str, pd.DataFrame]]:
+    present = [name for name in order if (frame[column] == name).any()]
+    return [(name, frame[frame[column] == name]) for name in present]
+
+
+def _flags(cells: pd.DataFrame, small_mass: float) -> list[str]:
+    plain = cells[(cells["design"] == "cyclic") & (cells["operation"] == "none") & (cells["subset"] == "all")]
+    states = plain["flip_rate"].map(state)
+    counts = ", ".join(f"{int((states == s).sum())} {s}" for s in ("between", "all flips", "all stable"))
+    lines = [
+        f"{len(plain)} cells: {counts}. A cell is *all flips* above a flip rate of {ALL_FLIPS:g}, *all "
+        f"stable* below {ALL_STABLE:g}; only the cells *between* can show both factors move.",
+        "",
+    ]
+    low = plain[plain["median_mass"] < small_mass]
+    if len(low):
+        listed = "; ".join(
+            f"{r.checkpoint} on {r.benchmark}, {r.readout} ({r.median_mass:.3f})" for r in low.itertuples()
+        )
+        lines += [
+            f"**Small letter mass.** In these cells the letters hold less than {small_mass:g} of the "
+            f"next-token probability (median over queries), so the model is hardly answering with a "
+            f"letter: {listed}.",
+            "",
+        ]
+    return lines
+
+
+def _readout(readout: str, rows: pd.DataFrame) -> list[str]:
+    lines = [f"## {READOUT_NAMES[readout][0].upper()}{READOUT_NAMES[readout][1:]}", ""]
+    plain = rows[(rows["operation"] == "none") & (rows["subset"] == "all")]
+    lines += [
+        "Before any operation, all items:",
+        "",
+        f"| checkpoint | benchmark | K | items | {' | '.join(COLUMNS.values())} | letter mass | cell |",
+        "|---|---|" + "---:|" * (len(COLUMNS) + 3) + "---|",
+    ]
+    for r in plain.sort_values(["checkpoint", "K", "benchmark"]).to_dict("records"):
+        values = " | ".join(_number(r[c]) for c in COLUMNS)
+        mass = _number(r["median_mass"])
+        lines.append(
+            f"| {r['checkpoint']} | {r['benchmark']} | {r['K']} | {r['n_items']} | {values} | {mass} | "
+            f"{state(r['flip_rate'])} |"
+        )
+    lines += ["", "Before and after each operation, evaluation items:", ""]
+    lines += [
+        f"| checkpoint | benchmark | operation | items | {' | '.join(COLUMNS.values())} |",
+        "|---|---|---|" + "---:|" * (len(COLUMNS) + 1),
+    ]
+    evaluation = rows[rows["subset"] == "evaluation"]
+    rank = {name: i for i, name in enumerate(OPERATION_NAMES)}
+    ordered = evaluation.assign(rank=evaluation["operation"].map(rank)).sort_values(
+        ["checkpoint", "K", "benchmark", "rank"]
+    )
+    for r in ordered.to_dict("records"):
+        values = " | ".join(_number(r[c]) for c in COLUMNS)
+        lines.append(
+            f"| {r['checkpoint']} | {r['benchmark']} | {OPERATION_NAMES[r['operation']]} | "
+            f"{r['n_items']} | {values} |"
+        )
+    return [*lines, ""]
+
+
+def _number(value: float | None) -> str:
+    return "" if value is None or pd.isna(value) else f"{value:.3f}"

@@ -1,0 +1,204 @@
+"""A table: tidy rows, and the same rows laid out for Markdown, LaTeX and Typst."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from optionbias.atomic import write_text
+
+COLUMNS = ("table", "row", "column", "value", "ci_low", "ci_high", "unit", "n", "note")
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One value of a table; `value` is a number or a text, intervals are optional."""
+
+    row: str
+    column: str
+    value: Any
+    ci_low: float = math.nan
+    ci_high: float = math.nan
+    unit: str = ""
+    n: int | None = None
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class Block:
+    """Rows that are laid out under one heading with the same columns."""
+
+    heading: str
+    entries: list[Entry]
+
+
+@dataclass(frozen=True)
+class Table:
+    """A finished table.
+
+    Attributes:
+        number: its number in the paper, or `text`.
+        caption: what it shows, one or two sentences.
+        blocks: its parts, top to bottom.
+        decimals: column -> decimals (2 unless said).
+        corner: heading of the first column.
+    """
+
+    number: str
+    caption: str
+    blocks: list[Block]
+    decimals: dict[str, int] = field(default_factory=dict)
+    corner: str = ""
+
+    def tidy(self) -> pd.DataFrame:
+        """The rows with the columns that every table's CSV promises."""
+        rows = [
+            {"table": self.number, **vars(entry)} for block in self.blocks for entry in block.entries
+        ]
+        return pd.DataFrame(rows, columns=list(COLUMNS))
+
+    def notes(self) -> list[str]:
+        """Every distinct note of the entries, in order."""
+        return list(dict.fromkeys(e.note for b in self.blocks for e in b.entries if e.note))
+
+    def text(self, entry: Entry | None) -> str:
+        """An entry as it is printed: value and interval; empty where undefined."""
+        if entry is None or entry.value is None:
+            return ""
+        if isinstance(entry.value, str):
+            return entry.value
+        digits = self.decimals.get(entry.column, 2)
+        value = _number(entry.value, digits)
+        if value and math.isfinite(entry.ci_low):
+            return f"{value} [{_number(entry.ci_low, digits)}, {_number(entry.ci_high, digits)}]"
+        return value
+
+
+def _number(value: float, digits: int) -> str:
+    if not math.isfinite(value):
+        return ""
+    text = f"{value:,.{digits}f}"
+    # A rounded zero has no sign.
+    return text.lstrip("-") if float(text.replace(",", "")) == 0 else text
+
+
+def _heads(block: Block) -> list[tuple[str, str]]:
+    """(column, column with its unit) in order of first appearance."""
+    units = {e.column: e.unit for e in reversed(block.entries)}
+    columns = dict.fromkeys(e.column for e in block.entries)
+    return [(c, f"{c} ({units[c]})" if units[c] else c) for c in columns]
+
+
+def _grid(table: Table, block: Block) -> tuple[list[str], list[list[str]]]:
+    heads = _heads(block)
+    cells = {(e.row, e.column): e for e in block.entries}
+    rows = list(dict.fromkeys(e.row for e in block.entries))
+    body = [[row, *(table.text(cells.get((row, c))) for c, _ in heads)] for row in rows]
+    return [table.corner, *(title for _, title in heads)], body
+
+
+def markdown(table: Table) -> str:
+    """The table as GitHub Markdown."""
+    lines = [f"**Table {table.number}.** {table.caption}", ""]
+    for block in table.blocks:
+        heads, body = _grid(table, block)
+        if block.heading:
+            lines += [f"*{block.heading}*", ""]
+        escaped = [[c.replace("|", "\\|") for c in row] for row in [heads, *body]]
+        lines.append("| " + " | ".join(escaped[0]) + " |")
+        lines.append("|" + "|".join(["---"] + ["---:"] * (len(heads) - 1)) + "|")
+        lines += ["| " + " | ".join(row) + " |" for row in escaped[1:]]
+        lines.append("")
+    lines += [f"Note: {note}." for note in table.notes()]
+    return "\n".join(lines).rstrip() + "\n"
+
+
+_TEX = {"&": r"\&", "%": r"\%", "_": r"\_", "#": r"\#", "$": r"\$", "{": r"\{", "}": r"\}"}
+
+
+def latex(table: Table) -> str:
+    """The table as a LaTeX float with booktabs rules."""
+
+    def escape(text: str) -> str:
+        return "".join(_TEX.get(ch, ch) for ch in text.replace("\\", r"\textbackslash "))
+
+    width = max(len(_heads(b)) for b in table.blocks) + 1
+    lines = [r"\begin{table}", r"\centering", r"\small"]
+    lines += [rf"\begin{{tabular}}{{l{'r' * (width - 1)}}}", r"\toprule"]
+    for i, block in enumerate(table.blocks):
+        heads, body = _grid(table, block)
+        if i:
+            lines.append(r"\midrule")
+        if block.heading:
+            lines.append(rf"\multicolumn{{{width}}}{{l}}{{\emph{{{escape(block.heading)}}}}} \\")
+        lines.append(" & ".join(escape(h) for h in heads) + r" \\")
+        lines.append(r"\midrule")
+        lines += [" & ".join(_math_minus(escape(c)) for c in row) + r" \\" for row in body]
+    lines += [r"\bottomrule", r"\end{tabular}"]
+    caption = " ".join([table.caption, *(f"Note: {n}." for n in table.notes())])
+    lines += [rf"\caption{{{escape(caption)}}}", rf"\label{{tab:{table.number}}}", r"\end{table}"]
+    return "\n".join(lines) + "\n"
+
+
+def _math_minus(text: str) -> str:
+    return text.replace("[-", "[$-$").replace(", -", ", $-$") if not text.startswith("-") else (
+        "$-$" + text[1:].replace("[-", "[$-$").replace(", -", ", $-$")
+    )
+
+
+def typst(table: Table) -> str:
+    """The table as a Typst figure."""
+
+    def cell(text: str) -> str:
+        quoted = text.replace("\\", "\\\\").replace('"', '\\"')
+        return f'[#"{quoted}"]' if text else "[]"
+
+    width = max(len(_heads(b)) for b in table.blocks) + 1
+    lines = ["#figure(kind: table, caption: [" + _typst_text(table) + "], table("]
+    lines.append(f"  columns: {width}, align: (left,{' right,' * (width - 1)}), stroke: none,")
+    lines.append("  table.hline(),")
+    for i, block in enumerate(table.blocks):
+        heads, body = _grid(table, block)
+        if i:
+            lines.append("  table.hline(stroke: 0.5pt),")
+        if block.heading:
+            lines.append(f"  table.cell(colspan: {width}, align: left, emph{cell(block.heading)}),")
+        for row in [heads, *body]:
+            padded = row + [""] * (width - len(row))
+            lines.append("  " + ", ".join(cell(_typographic(c)) for c in padded) + ",")
+            if row is heads:
+                lines.append("  table.hline(stroke: 0.5pt),")
+    lines += ["  table.hline(),", f")) <table-{table.number}>"]
+    return "\n".join(lines) + "\n"
+
+
+def _typographic(text: str) -> str:
+    """Hyphens before digits as minus signs."""
+    return "".join(
+        "\u2212" if ch == "-" and i + 1 < len(text) and text[i + 1].isdigit() and (i == 0 or text[i - 1] in " [") else ch
+        for i, ch in enumerate(text)
+    )
+
+
+def _typst_text(table: Table) -> str:
+    text = " ".join([table.caption, *(f"Note: {n}." for n in table.notes())])
+    quoted = text.replace("\\", "\\\\").replace('"', '\\"')
+    return f'#"{quoted}"'
+
+
+WRITERS: dict[str, Callable[[Table], str]] = {"md": markdown, "tex": latex, "typ": typst}
+
+
+def write_table(table: Table, paths: Sequence[str | Path]) -> None:
+    """Write a table to each path, in the format its ending names (csv, md, tex, typ), atomically."""
+    for path in map(Path, paths):
+        ending = path.suffix.removeprefix(".")
+        if ending == "csv":
+            write_text(path, table.tidy().to_csv(index=False, lineterminator="\n"))
+        else:
+            write_text(path, WRITERS[ending](table))

@@ -1,0 +1,76 @@
+"""Configuration files checked against their JSON schemas, one clear line per fault."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import yaml
+from jsonschema import Draft202012Validator
+from jsonschema.exceptions import ValidationError, best_match
+
+SCHEMAS = Path(__file__).parents[1] / "workflow" / "schemas"
+
+
+class ConfigError(ValueError):
+    """A config or cohort file that cannot be used; the message names the file and the key."""
+
+
+def read_yaml(path: Path) -> Any:
+    """Parse a YAML file, or raise `ConfigError` with the line of the fault."""
+    try:
+        return yaml.safe_load(path.read_text(encoding="utf-8"))
+    except FileNotFoundError as error:
+        raise ConfigError(f"{path}: no such file") from error
+    except UnicodeDecodeError as error:
+        raise ConfigError(f"{path}: not UTF-8 at byte {error.start}") from error
+    except yaml.YAMLError as error:
+        text = " ".join(str(error).split())
+        raise ConfigError(f"{path}: not YAML: {text}") from error
+
+
+def check(value: Any, schema: str, source: str) -> None:
+    """Raise `ConfigError` naming `source` and every faulty key, unless `value` fits the schema.
+
+    Args:
+        value: the parsed file.
+        schema: name of a file in workflow/schemas, without its ending.
+        source: what to call the file in the message.
+    """
+    validator = Draft202012Validator(read_yaml(SCHEMAS / f"{schema}.schema.yaml"))
+    errors = sorted(validator.iter_errors(value), key=lambda e: [str(p) for p in e.absolute_path])
+    if errors:
+        raise ConfigError("; ".join(_lines(errors, source)))
+
+
+def _lines(errors: Iterable[ValidationError], source: str) -> list[str]:
+    return [f"{source}: {_describe(error)}" for error in errors]
+
+
+def _describe(error: ValidationError) -> str:
+    """One line that names the key, for the kinds of fault a person makes."""
+    if error.context:
+        # Of the alternatives, speak of the one that this value comes closest to.
+        error = best_match([error]) or error
+    where = ".".join(str(part) for part in error.absolute_path)
+    at = f"`{where}`" if where else "the file"
+    if error.validator == "additionalProperties":
+        known = sorted(error.schema.get("properties", {}))
+        unknown = sorted(set(error.instance) - set(known))
+        prefix = f"{where}." if where else ""
+        names = ", ".join(f"`{prefix}{name}`" for name in unknown)
+        return f"unknown key {names} (known here: {', '.join(known)})"
+    if error.validator == "required":
+        missing = [name for name in error.validator_value if name not in error.instance]
+        prefix = f"{where}." if where else ""
+        return "missing key " + ", ".join(f"`{prefix}{name}`" for name in missing)
+    if error.validator == "type":
+        wanted = error.validator_value
+        kinds = " or ".join(wanted) if isinstance(wanted, list) else wanted
+        return f"{at} is {error.instance!r}, not of type {kinds}"
+    if error.validator in ("enum", "const"):
+        allowed = error.validator_value
+        choices = allowed if isinstance(allowed, list) else [allowed]
+        return f"{at} is {error.instance!r}, not one of {', '.join(map(str, choices))}"
+    return f"{at}: {error.message}"

@@ -1,0 +1,55 @@
+"""Read one cell with the first-token readout and write its sweep."""
+
+import argparse
+import json
+from pathlib import Path
+
+import torch
+
+from optionbias import logs
+from optionbias.items import read_items, sample_items
+from optionbias.readouts.checkpoints import load, pick_device, pick_dtype
+from optionbias.readouts.first_token import Cell, read_cell, readout_orderings
+from optionbias.sweep import write_sweep
+
+parser = argparse.ArgumentParser(description=__doc__)
+parser.add_argument("--readout", required=True)
+parser.add_argument("--benchmark", required=True)
+parser.add_argument("--checkpoint", required=True)
+parser.add_argument("--k", type=int, required=True)
+parser.add_argument("--items", type=Path, required=True)
+parser.add_argument("--exemplars", type=Path)
+parser.add_argument("--manifest", type=Path, required=True, help="FOLDER/checkpoint.json")
+parser.add_argument("--settings", type=json.loads, required=True, help="JSON of `inference`")
+parser.add_argument("--sample", type=int, help="read this many items, drawn by name")
+parser.add_argument("--seed", type=int, required=True)
+parser.add_argument("--journal", type=Path, required=True)
+parser.add_argument("--output", type=Path, required=True)
+parser.add_argument("--log", type=Path)
+args = parser.parse_args()
+
+
+def main() -> None:
+    settings = args.settings
+    torch.set_num_threads(settings["threads"])
+    device = pick_device(settings["device"])
+    model, tokenizer, manifest = load(
+        args.manifest.parent, device, pick_dtype(settings["dtype"], device)
+    )
+    items = read_items(args.items)
+    if args.sample is not None:
+        items = sample_items(items, args.sample, args.seed, args.benchmark, args.readout)
+    cell = Cell(
+        args.checkpoint,
+        args.benchmark,
+        args.readout,
+        items,
+        read_items(args.exemplars) if args.exemplars else (),
+        readout_orderings(args.readout, args.k),
+        settings["chunk_items"],
+    )
+    sweep = read_cell(cell, model, tokenizer, manifest, args.journal, settings["resume"])
+    write_sweep(args.output, sweep)
+
+
+logs.run(main, args.log)

@@ -1,0 +1,27 @@
+"""Write results/summary.md, the page a reader sees first."""
+
+import argparse
+from pathlib import Path
+
+import pandas as pd
+
+from optionbias import logs
+from optionbias.atomic import write_text
+from optionbias.summary import summary
+
+parser = argparse.ArgumentParser(description=__doc__)
+parser.add_argument("--cells", type=Path, required=True)
+parser.add_argument("--identities", type=Path, required=True)
+parser.add_argument("--cohort-name", required=True)
+parser.add_argument("--small-mass", type=float, required=True)
+parser.add_argument("--output", type=Path, required=True)
+parser.add_argument("--log", type=Path)
+args = parser.parse_args()
+
+
+def main() -> None:
+    cells, identities = pd.read_parquet(args.cells), pd.read_parquet(args.identities)
+    write_text(args.output, summary(cells, identities, args.cohort_name, args.small_mass))
+
+
+logs.run(main, args.log)

@@ -1,0 +1,30 @@
+"""Compute one table of the paper and write it in every format."""
+
+import argparse
+import json
+from importlib import import_module
+from pathlib import Path
+
+from optionbias import logs
+from optionbias.catalogue import TABLES
+from optionbias.tables.inputs import Inputs
+from optionbias.tables.table import write_table
+
+parser = argparse.ArgumentParser(description=__doc__)
+parser.add_argument("--table", choices=sorted(TABLES), required=True)
+parser.add_argument("--statistics", type=Path, required=True, help="results/statistics")
+parser.add_argument("--cohort", type=Path, required=True, help="results/cohort.json")
+parser.add_argument("--draws", type=int, required=True)
+parser.add_argument("--seed", type=int, required=True)
+parser.add_argument("--output", type=Path, nargs="+", required=True)
+parser.add_argument("--log", type=Path)
+args = parser.parse_args()
+
+
+def main() -> None:
+    module, function = TABLES[args.table][0].split(":")
+    inputs = Inputs(args.statistics, json.loads(args.cohort.read_text()), args.draws, args.seed)
+    write_table(getattr(import_module(module), function)(inputs), args.output)
+
+
+logs.run(main, args.log)

@@ -1,0 +1,138 @@
+"""Everything that the rules share: the checked config and cohort, paths, and code digests."""
+
+import json
+import os
+import sys
+from pathlib import Path
+
+from snakemake.exceptions import WorkflowError
+
+if workflow.basedir not in sys.path:
+    sys.path.insert(0, workflow.basedir)
+
+from optionbias import catalogue, validation
+from optionbias.benchmarks.registry import BUILTIN, MODULES
+from optionbias.cohort import Cohort, locate, read_cohort
+from optionbias.items import ItemsError, read_user_items
+from optionbias.provenance import code_digests
+
+# Jobs run `python -m scripts.X`: this repository's code, by the interpreter that runs Snakemake
+# unless a conda environment puts its own first.
+os.environ["PYTHONPATH"] = os.pathsep.join(
+    filter(None, [workflow.basedir, os.environ.get("PYTHONPATH")])
+)
+os.environ["PATH"] = os.pathsep.join(
+    [str(Path(sys.executable).parent), os.environ["PATH"]]
+)
+
+# Readouts whose sweeps this workflow makes itself; others are read from `sweeps`.
+FIRST_TOKEN_READOUTS = ("first-token", "five-shot", "all-orderings")
+JOURNAL = "results/journal"
+
+
+def checked_cohort() -> Cohort:
+    """The cohort of this run; every fault of config, cohort or a user's items is one error."""
+    try:
+        validation.check(config, "config", "config.yaml")
+        path = locate(config["cohort"], Path(workflow.basedir) / "workflow" / "cohorts")
+        cohort = read_cohort(path, BUILTIN, needs_models=config["sweeps"] is None)
+        if config["sweeps"] is None:
+            check_runnable(cohort)
+            check_user_items(cohort)
+        else:
+            check_sweeps(cohort)
+    except (validation.ConfigError, ItemsError) as error:
+        raise WorkflowError(str(error)) from None
+    return cohort
+
+
+def check_runnable(cohort: Cohort) -> None:
+    for readout in cohort.readouts:
+        if readout not in FIRST_TOKEN_READOUTS:
+            raise validation.ConfigError(
+                f"{cohort.path}: `readouts.{readout}`: sweeps of this readout are read with "
+                f"`--config sweeps=DIR`; the workflow runs {', '.join(FIRST_TOKEN_READOUTS)}"
+            )
+
+
+def check_user_items(cohort: Cohort) -> None:
+    """List every faulty row before any job starts; jobs themselves need not check again."""
+    if not workflow.is_main_process:
+        return
+    faults = []
+    for name, benchmark in cohort.benchmarks.items():
+        for key in ("items", "exemplars"):
+            if key in benchmark:
+                try:
+                    read_user_items(cohort.find(benchmark[key]), name, benchmark["K"])
+                except ItemsError as error:
+                    faults.append(str(error))
+    if faults:
+        raise ItemsError("\n".join(faults))
+
+
+def check_sweeps(cohort: Cohort) -> None:
+    missing = [cell for cell in cohort.cells if not Path(sweep_path(*cell)).is_file()]
+    if missing:
+        raise validation.ConfigError(
+            f"config key `sweeps`: {config['sweeps']} lacks {len(missing)} of {len(cohort.cells)} sweeps "
+            f"of cohort {cohort.name}, the first is {sweep_path(*missing[0])}; add them, or name "
+            f"the cells under `except` in {cohort.path}"
+        )
+
+
+def sweep_path(readout: str, benchmark: str, checkpoint: str) -> str:
+    root = config["sweeps"] or "results/sweeps"
+    return f"{root}/{readout}/{benchmark}/{checkpoint}.parquet"
+
+
+COHORT = checked_cohort()
+BENCHMARKS = sorted({cell.benchmark for cell in COHORT.cells})
+TABLES, FIGURES = list(catalogue.TABLES), list(catalogue.FIGURES)
+
+
+def statistics_files(names):
+    return [f"results/statistics/{name}.parquet" for name in names]
+
+
+def user_file(benchmark: str, key: str) -> list[str]:
+    """A user's own file of a benchmark, as a list for `input:`; empty for built-in benchmarks."""
+    given = COHORT.benchmarks[benchmark].get(key)
+    return [str(COHORT.find(given))] if given else []
+
+
+def checkpoint_source(checkpoint: str) -> dict:
+    """A checkpoint's source; local paths resolved as the cohort file means them."""
+    source = dict(COHORT.checkpoints[checkpoint].get("source", {}))
+    if "path" in source:
+        source["path"] = str(COHORT.find(source["path"]))
+    return source
+
+
+def checkpoint_files(checkpoint: str) -> list[str]:
+    """Files of a local checkpoint, so that a change of them is seen."""
+    source = checkpoint_source(checkpoint)
+    folder = Path(source["path"]) if "path" in source else None
+    return (
+        sorted(str(p) for p in folder.iterdir() if p.is_file())
+        if folder and folder.is_dir()
+        else []
+    )
+
+
+def items_code(benchmark: str) -> dict[str, str]:
+    """Code that makes a benchmark's items: the module of a built-in one besides the script."""
+    modules = (
+        [MODULES[benchmark]]
+        if benchmark in MODULES and not user_file(benchmark, "items")
+        else []
+    )
+    return code_digests("scripts/benchmark_items.py", *modules)
+
+
+wildcard_constraints:
+    benchmark="|".join(COHORT.benchmarks),
+    checkpoint="|".join(COHORT.checkpoints),
+    readout="|".join(FIRST_TOKEN_READOUTS),
+    table="|".join(TABLES),
+    figure="|".join(FIGURES),

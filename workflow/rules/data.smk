@@ -1,0 +1,59 @@
+# What is asked: the cohort, the items of each benchmark, the exemplars before five-shot prompts.
+
+
+rule cohort:
+    output:
+        "results/cohort.json",
+    params:
+        cohort=COHORT.as_json(),
+    run:
+        from optionbias.atomic import write_text
+
+        write_text(output[0], json.dumps(params.cohort, indent=1, sort_keys=True))
+
+
+rule benchmark_items:
+    input:
+        file=lambda wc: user_file(wc.benchmark, "items"),
+    output:
+        "results/items/{benchmark}.parquet",
+    log:
+        "results/logs/benchmark_items/{benchmark}.log",
+    conda:
+        "../../envs/data.yaml"
+    params:
+        k=lambda wc: COHORT.benchmarks[wc.benchmark]["K"],
+        seed=config["seed"],
+        file=lambda wc, input: ["--file", *input.file] if input.file else [],
+        code=lambda wc: items_code(wc.benchmark),
+    shell:
+        """
+        python -m scripts.benchmark_items --benchmark {wildcards.benchmark} --k {params.k} \
+            --seed {params.seed} {params.file:q} --output {output:q} --log {log:q}
+        """
+
+
+rule exemplars:
+    input:
+        file=lambda wc: user_file(wc.benchmark, "exemplars"),
+    output:
+        "results/exemplars/{benchmark}.parquet",
+    log:
+        "results/logs/exemplars/{benchmark}.log",
+    conda:
+        "../../envs/data.yaml"
+    params:
+        k=lambda wc: COHORT.benchmarks[wc.benchmark]["K"],
+        seed=config["seed"],
+        file=lambda wc, input: ["--file", *input.file] if input.file else [],
+        code=lambda wc: items_code(wc.benchmark),
+    shell:
+        """
+        python -m scripts.benchmark_items --exemplars --benchmark {wildcards.benchmark} \
+            --k {params.k} --seed {params.seed} {params.file:q} --output {output:q} --log {log:q}
+        """
+
+
+rule data:
+    input:
+        expand("results/items/{benchmark}.parquet", benchmark=BENCHMARKS),

@@ -1,0 +1,62 @@
+# A figure is computed into a CSV and drawn from it, so a change of style only draws again.
+
+
+rule figure_data:
+    input:
+        statistics=lambda wc: statistics_files(catalogue.FIGURES[wc.figure][2]),
+        cohort="results/cohort.json",
+    output:
+        "figures/figure{figure}.csv",
+    log:
+        "results/logs/figure_data/{figure}.log",
+    conda:
+        "../../envs/statistics.yaml"
+    params:
+        statistics="results/statistics",
+        draws=config["draws"],
+        seed=config["seed"],
+        code=lambda wc: code_digests(
+            "scripts/figure_data.py", catalogue.FIGURES[wc.figure][1]
+        ),
+    shell:
+        """
+        python -m scripts.figure_data --figure {wildcards.figure} --statistics {params.statistics} \
+            --cohort {input.cohort:q} --draws {params.draws} --seed {params.seed} --output {output:q} \
+            --log {log:q}
+        """
+
+
+rule figure:
+    input:
+        "figures/figure{figure}.csv",
+    output:
+        report(
+            "figures/figure{figure}.png",
+            category="Figures",
+            labels={"figure": "{figure}"},
+            caption="../report/figure.rst",
+        ),
+        multiext("figures/figure{figure}", ".pdf", ".svg"),
+    log:
+        "results/logs/figure/{figure}.log",
+    conda:
+        "../../envs/figures.yaml"
+    params:
+        name=COHORT.name,
+        code=lambda wc: code_digests(
+            "scripts/figure.py", catalogue.FIGURES[wc.figure][0]
+        ),
+    shell:
+        """
+        python -m scripts.figure --figure {wildcards.figure} --data {input:q} --cohort-name {params.name:q} \
+            --output {output:q} --log {log:q}
+        """
+
+
+rule figures:
+    input:
+        expand(
+            "figures/figure{figure}.{ending}",
+            figure=FIGURES,
+            ending=["csv", "pdf", "png", "svg"],
+        ),

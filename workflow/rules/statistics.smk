@@ -1,0 +1,89 @@
+# What the answers say, cell by cell: one job per benchmark scores all of its sweeps.
+
+SCORES = (
+    "cells",
+    "identities",
+    "calibration",
+    "priors",
+    "ties",
+    "comparison",
+    "halves",
+    "sweeps",
+)
+SCORES_CSV = ("cells", "identities", "calibration", "priors")
+
+
+rule score_benchmark:
+    input:
+        sweeps=lambda wc: [
+            sweep_path(*c) for c in COHORT.cells if c.benchmark == wc.benchmark
+        ],
+    output:
+        expand("results/statistics/{{benchmark}}/{name}.parquet", name=SCORES),
+    log:
+        "results/logs/score_benchmark/{benchmark}.log",
+    conda:
+        "../../envs/statistics.yaml"
+    resources:
+        mem_mb=2000,
+    params:
+        seed=config["seed"],
+        repetitions=config["repetitions"],
+        folder=subpath(output[0], parent=True),
+        code=code_digests("scripts/score_benchmark.py"),
+    shell:
+        """
+        python -m scripts.score_benchmark --benchmark {wildcards.benchmark} --sweeps {input.sweeps:q} \
+            --seed {params.seed} --repetitions {params.repetitions} --folder {params.folder:q} --log {log:q}
+        """
+
+
+rule gather_statistics:
+    input:
+        expand(
+            "results/statistics/{benchmark}/{name}.parquet",
+            benchmark=BENCHMARKS,
+            name=SCORES,
+        ),
+    output:
+        expand("results/statistics/{name}.parquet", name=SCORES),
+        expand("results/statistics/{name}.csv", name=SCORES_CSV),
+    log:
+        "results/logs/gather_statistics.log",
+    conda:
+        "../../envs/statistics.yaml"
+    params:
+        folders=expand("results/statistics/{benchmark}", benchmark=BENCHMARKS),
+        folder=subpath(output[0], parent=True),
+        code=code_digests("scripts/gather_statistics.py"),
+    shell:
+        """
+        python -m scripts.gather_statistics --folders {params.folders:q} --folder {params.folder:q} \
+            --log {log:q}
+        """
+
+
+rule summary:
+    input:
+        cells="results/statistics/cells.parquet",
+        identities="results/statistics/identities.parquet",
+    output:
+        "results/summary.md",
+    log:
+        "results/logs/summary.log",
+    conda:
+        "../../envs/statistics.yaml"
+    params:
+        name=COHORT.name,
+        small_mass=config["small_mass"],
+        code=code_digests("scripts/summary.py"),
+    shell:
+        """
+        python -m scripts.summary --cells {input.cells:q} --identities {input.identities:q} \
+            --cohort-name {params.name:q} --small-mass {params.small_mass} --output {output:q} --log {log:q}
+        """
+
+
+rule statistics:
+    input:
+        rules.gather_statistics.output,

@@ -1,0 +1,72 @@
+# What is answered: each checkpoint resolved once, then one sweep per cell.
+
+
+rule checkpoint:
+    input:
+        files=lambda wc: checkpoint_files(wc.checkpoint),
+    output:
+        "results/checkpoints/{checkpoint}/checkpoint.json",
+    log:
+        "results/logs/checkpoint/{checkpoint}.log",
+    conda:
+        "../../envs/inference.yaml"
+    resources:
+        mem_mb=6000,
+    params:
+        source=lambda wc: json.dumps(checkpoint_source(wc.checkpoint), sort_keys=True),
+        code=code_digests("scripts/prepare_checkpoint.py"),
+    shell:
+        """
+        python -m scripts.prepare_checkpoint --checkpoint {wildcards.checkpoint} \
+            --source {params.source:q} --output {output:q} --log {log:q}
+        """
+
+
+if config["sweeps"] is None:
+
+    rule first_token_sweep:
+        input:
+            item_file="results/items/{benchmark}.parquet",
+            exemplars=branch(
+                lambda wc: wc.readout == "five-shot",
+                then="results/exemplars/{benchmark}.parquet",
+            ),
+            manifest="results/checkpoints/{checkpoint}/checkpoint.json",
+        output:
+            "results/sweeps/{readout}/{benchmark}/{checkpoint}.parquet",
+        log:
+            "results/logs/first_token_sweep/{readout}/{benchmark}/{checkpoint}.log",
+        benchmark:
+            "results/benchmarks/first_token_sweep/{readout}/{benchmark}/{checkpoint}.tsv"
+        conda:
+            "../../envs/inference.yaml"
+        threads: config["inference"]["threads"]
+        resources:
+            mem_mb=4000,
+        params:
+            k=lambda wc: COHORT.benchmarks[wc.benchmark]["K"],
+            seed=config["seed"],
+            settings=json.dumps(config["inference"], sort_keys=True),
+            sample=lambda wc: (
+                ["--sample", str(COHORT.readouts[wc.readout]["items"])]
+                if "items" in COHORT.readouts[wc.readout]
+                else []
+            ),
+            exemplars=lambda wc, input: (
+                ["--exemplars", input.exemplars] if input.exemplars else []
+            ),
+            code=code_digests("scripts/first_token_sweep.py"),
+        shell:
+            """
+            OMP_NUM_THREADS={threads} python -m scripts.first_token_sweep \
+                --readout {wildcards.readout} --benchmark {wildcards.benchmark} \
+                --checkpoint {wildcards.checkpoint} --k {params.k} --items {input.item_file:q} \
+                {params.exemplars:q} --manifest {input.manifest:q} --settings {params.settings:q} \
+                {params.sample:q} --seed {params.seed} --journal results/journal \
+                --output {output:q} --log {log:q}
+            """
+
+
+rule sweeps:
+    input:
+        [sweep_path(*cell) for cell in COHORT.cells],

@@ -1,0 +1,41 @@
+# Every table by one rule; which tables there are and what each reads is optionbias/catalogue.py.
+
+
+rule table:
+    input:
+        statistics=lambda wc: statistics_files(catalogue.TABLES[wc.table][1]),
+        cohort="results/cohort.json",
+    output:
+        report(
+            "results/tables/table{table}.csv",
+            category="Tables",
+            labels={"table": "{table}", "format": "csv"},
+            caption="../report/table.rst",
+        ),
+        multiext("results/tables/table{table}", ".md", ".tex", ".typ"),
+    log:
+        "results/logs/table/{table}.log",
+    conda:
+        "../../envs/statistics.yaml"
+    params:
+        statistics="results/statistics",
+        draws=config["draws"],
+        seed=config["seed"],
+        code=lambda wc: code_digests(
+            "scripts/table.py", catalogue.TABLES[wc.table][0].split(":")[0]
+        ),
+    shell:
+        """
+        python -m scripts.table --table {wildcards.table} --statistics {params.statistics} \
+            --cohort {input.cohort:q} --draws {params.draws} --seed {params.seed} --output {output:q} \
+            --log {log:q}
+        """
+
+
+rule tables:
+    input:
+        expand(
+            "results/tables/table{table}.{ending}",
+            table=TABLES,
+            ending=["csv", "md", "tex", "typ"],
+        ),
