@@ -121,12 +121,10 @@ class Design:
         first, second = (self.column_of(rotations[s]) for s in (0, self.k // 2))
         return None if first is None or second is None else (first, second)
 
-    def take_items(self, rows: ArrayLike) -> Design:
+    def take_items(self, rows: NDArray[np.bool_] | NDArray[np.int64]) -> Design:
         """The design of a subset of items (a mask or indices)."""
         orderings = self.orderings if self.orderings.ndim == 2 else self.orderings[rows]
         counts = self.counts
         if counts is not None and counts.ndim == 2:
             counts = counts[rows]
         return Design(orderings, counts)
-
-

@@ -136,7 +136,7 @@ def histograms(values: ArrayLike, design: Design) -> Vector:
     if design.counts is None:
         return np.bincount(cells, minlength=n * k).reshape(n, k).astype(np.float64)
     weights = np.broadcast_to(design.counts, array.shape).ravel()
-    return np.bincount(cells, weights=weights, minlength=n * k).reshape(n, k)
+    return np.bincount(cells, weights=weights, minlength=n * k).reshape(n, k).astype(np.float64)
 
 
 def kl_to_uniform(shares: ArrayLike) -> Vector:
@@ -286,7 +286,11 @@ def _accuracy_by_letter(
     undefined = np.full(k, np.nan)
     if not design.is_balanced:
         return undefined, undefined
-    weight = correct / sizes[:, None] if design.counts is None else correct * design.counts / sizes[:, None]
+    weight = (
+        correct / sizes[:, None]
+        if design.counts is None
+        else correct * design.counts / sizes[:, None]
+    )
     totals = np.bincount(
         (positions + flips[:, None] * k).ravel(), weights=weight.ravel(), minlength=2 * k
     )

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
@@ -33,7 +34,7 @@ TEXTS = ("checkpoint", "benchmark", "readout", "design", "operation", "subset", 
 WHOLE = ("n_items", "m", "K", "near_ties", "ties", "n_shared", "repetition")
 
 
-def _typed(rows: Sequence[dict[str, object]], name: str) -> pd.DataFrame:
+def _typed(rows: Sequence[Mapping[Any, Any]], name: str) -> pd.DataFrame:
     """Rows as a frame with the promised columns and types, whatever is missing."""
     frame = pd.DataFrame(list(rows), columns=list(COLUMNS[name]))
     for column in frame.columns:

@@ -15,9 +15,7 @@ class IdentityError(AssertionError):
     """A proven identity fails on a cell: the answers, the design or the code are wrong."""
 
 
-def residuals(
-    statistics: CellStatistics, contents: ArrayLike, design: Design
-) -> dict[str, float]:
+def residuals(statistics: CellStatistics, contents: ArrayLike, design: Design) -> dict[str, float]:
     """How far each identity or bound of Appendix B is from holding on one cell.
 
     Equalities give |left - right|, bounds give max(0, left - right). At FL = 0 the identities

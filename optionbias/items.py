@@ -30,7 +30,9 @@ class ItemsError(ValueError):
 def canonical_json(items: Iterable[Item]) -> str:
     """One JSON object per item, keys sorted, in the order given: what digests are taken of."""
     return "".join(
-        json.dumps({**vars(item), "options": list(item.options)}, sort_keys=True, ensure_ascii=False)
+        json.dumps(
+            {**vars(item), "options": list(item.options)}, sort_keys=True, ensure_ascii=False
+        )
         + "\n"
         for item in items
     )
@@ -67,7 +69,9 @@ def read_items(path: str | Path) -> list[Item]:
     """Read an items file that `write_items` wrote, in its order."""
     import pyarrow.parquet as pq
 
-    return [Item(**{**row, "options": tuple(row["options"])}) for row in pq.read_table(path).to_pylist()]
+    return [
+        Item(**{**row, "options": tuple(row["options"])}) for row in pq.read_table(path).to_pylist()
+    ]
 
 
 def read_user_items(path: str | Path, benchmark: str, k: int) -> list[Item]:
@@ -143,7 +147,9 @@ def _options(row: dict[str, Any], k: int, wrong: list[str]) -> list[str]:
         return []
     options = [_text(option) for option in raw]
     if len(options) < 2:
-        wrong.append(f"{len(options)} option{'s' if len(options) != 1 else ''}, at least two are needed")
+        wrong.append(
+            f"{len(options)} option{'s' if len(options) != 1 else ''}, at least two are needed"
+        )
     elif len(options) != k:
         wrong.append(f"{len(options)} options where K is {k}")
     wrong += [f"option {LETTERS[i]} is missing" for i, o in enumerate(options[:26]) if not o]
@@ -169,7 +175,9 @@ def _answer(row: dict[str, Any], k: int, wrong: list[str]) -> int:
     if index is None:
         wrong.append(f"answer {raw!r} is neither an index nor a letter")
     elif not 0 <= index < k:
-        wrong.append(f"answer {raw!r} is out of range: {k} options are 0..{k - 1} or A..{LETTERS[k - 1]}")
+        wrong.append(
+            f"answer {raw!r} is out of range: {k} options are 0..{k - 1} or A..{LETTERS[k - 1]}"
+        )
     return index or 0
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 EXPECTED = (ValueError, RuntimeError, OSError, AssertionError)
 
 
-def run(main: Callable[[], None], log: Path | None) -> None:
+def run(main: Callable[[], object], log: Path | None) -> None:
     """Call `main` with logging to `log` (and standard error); exit 1 with one line on an error.
 
     The traceback goes to the log file. Unexpected errors show it on standard error too.
@@ -27,10 +27,12 @@ def run(main: Callable[[], None], log: Path | None) -> None:
     try:
         main()
     except Exception as error:
-        screen, *files = handlers
+        _, *files = handlers
         for handler in files:
             handler.handle(
-                logging.LogRecord("optionbias", logging.ERROR, "", 0, "failed", None, sys.exc_info())
+                logging.LogRecord(
+                    "optionbias", logging.ERROR, "", 0, "failed", None, sys.exc_info()
+                )
             )
         if isinstance(error, EXPECTED):
             print(f"error: {error}", file=sys.stderr)

@@ -111,7 +111,7 @@ def reversing_pairs(correct: NDArray[np.int64]) -> NDArray[np.bool_]:
         (C, C), symmetric.
     """
     difference = correct[:, None, :] - correct[None, :, :]
-    return (difference > 0).any(axis=-1) & (difference < 0).any(axis=-1)
+    return np.asarray((difference > 0).any(axis=-1) & (difference < 0).any(axis=-1))
 
 
 def operation_effects(comparison: pd.DataFrame, draws: int, seed: int) -> Effects | None:
@@ -119,14 +119,22 @@ def operation_effects(comparison: pd.DataFrame, draws: int, seed: int) -> Effect
     if comparison.empty:
         return None
     frame = comparison.sort_values(["checkpoint", "benchmark"], kind="stable")
-    pivots = {s: frame.pivot(index=["checkpoint", "benchmark"], columns="operation", values=s) for s in (*FACTORS, *LEVELS)}
+    pivots = {
+        s: frame.pivot(index=["checkpoint", "benchmark"], columns="operation", values=s)
+        for s in (*FACTORS, *LEVELS)
+    }
     cells = list(pivots["flip_rate"].index)
     values: dict[str, dict[str, NDArray[np.float64]]] = {}
     for factor in FACTORS:
-        for label, group in ((factor, COMMON), (f"{factor}/two corrections", COMMON_TWO_CORRECTIONS)):
+        for label, group in (
+            (factor, COMMON),
+            (f"{factor}/two corrections", COMMON_TWO_CORRECTIONS),
+        ):
             values[label] = _log_changes(pivots[factor], group)
     for level in LEVELS:
-        values[level] = {op: pivots[level][op].to_numpy(dtype=np.float64) for op in pivots[level]}
+        values[level] = {
+            str(op): pivots[level][op].to_numpy(dtype=np.float64) for op in pivots[level]
+        }
     checkpoints = sorted({c for c, _ in cells})
     name = "table2/checkpoints/draws"
     reversing, members = _reversals(frame, checkpoints)

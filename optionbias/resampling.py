@@ -99,10 +99,11 @@ def weighted_spearman(x: ArrayLike, y: ArrayLike, weights: ArrayLike) -> NDArray
 def weighted_pearson(x: ArrayLike, y: ArrayLike, weights: ArrayLike) -> NDArray[np.float64]:
     """Pearson correlation per draw of x and y (each (n,) or (draws, n)) under weights (draws, n)."""
     w = np.asarray(weights, dtype=np.float64)
+    a, b = np.asarray(x, dtype=np.float64), np.asarray(y, dtype=np.float64)
     total = w.sum(axis=1, keepdims=True)
     with np.errstate(invalid="ignore", divide="ignore"):
-        dx = x - (w * x).sum(axis=1, keepdims=True) / total
-        dy = y - (w * y).sum(axis=1, keepdims=True) / total
+        dx = a - (w * a).sum(axis=1, keepdims=True) / total
+        dy = b - (w * b).sum(axis=1, keepdims=True) / total
         xx, yy = (w * dx * dx).sum(axis=1), (w * dy * dy).sum(axis=1)
         r = (w * dx * dy).sum(axis=1) / np.sqrt(xx * yy)
     # Ranks are multiples of one half: a spread below this is rounding, so ranks are constant.

@@ -119,10 +119,11 @@ def answer_cell(sweep: Sweep, benchmark: str, seed: int) -> ScoredCell | None:
     items = sweep.items[usable]
     calibration = calibration_mask(seed, benchmark, items.tolist())
     logp = None if sweep.logp is None else normalised(sweep.logp[usable][:, presented])
-    mirrored, reversed_usable = None, np.zeros(len(items), dtype=bool)
+    mirrored = None
+    reversed_usable: NDArray[np.bool_] = np.zeros(len(items), dtype=bool)
     partners = sweep.index_of(reversal(rotations))
-    if sweep.k > 2 and logp is not None and (partners >= 0).all():
-        reversed_usable = (sweep.choice[usable][:, partners] >= 0).all(axis=1)
+    if sweep.k > 2 and sweep.logp is not None and (partners >= 0).all():
+        reversed_usable = np.asarray((sweep.choice[usable][:, partners] >= 0).all(axis=1))
         stored = np.where(
             reversed_usable[:, None, None], sweep.logp[usable][:, partners], np.float32(0)
         )
@@ -180,7 +181,9 @@ def _statistics_row(
 ) -> None:
     """Append one row of cells, after asserting the identities on it."""
     statistics = cell_statistics(contents, gold, design)
-    name = "/".join(str(key[part]) for part in ("readout", "benchmark", "checkpoint", "operation", "subset"))
+    name = "/".join(
+        str(key[part]) for part in ("readout", "benchmark", "checkpoint", "operation", "subset")
+    )
     found = assert_identities(statistics, contents, design, name)
     scores.cells.append({**key, **as_row(statistics), **measured})
     scores.identities += [{**key, "identity": i, "residual": r} for i, r in found.items()]
@@ -204,7 +207,12 @@ def _score_cell(
         for subset, mask in subsets.items():
             if mask.any():
                 _statistics_row(
-                    scores, {**row, "subset": subset}, contents[mask], cell.gold[mask], design, measured
+                    scores,
+                    {**row, "subset": subset},
+                    contents[mask],
+                    cell.gold[mask],
+                    design,
+                    measured,
                 )
         scores.ties.append({**key, "operation": operation, "ties": answers.ties})
     scores.calibration += [{**key, "item": item} for item in cell.items[cell.calibration]]
@@ -221,7 +229,9 @@ def _score_all_orderings(scores: BenchmarkScores, sweep: Sweep, key: dict[str, A
     orderings = sweep.orderings[first]
     contents = contents_of(sweep.choice[usable][:, first], orderings)
     row = {**key, "design": "all", "operation": "none", "alpha": None, "subset": "all"}
-    _statistics_row(scores, row, contents, sweep.gold[usable], Design.of(orderings), measures(sweep))
+    _statistics_row(
+        scores, row, contents, sweep.gold[usable], Design.of(orderings), measures(sweep)
+    )
 
 
 def measures(sweep: Sweep) -> dict[str, Any]:

@@ -36,9 +36,7 @@ def state(flip_rate: float) -> str:
     return "between"
 
 
-def summary(
-    cells: pd.DataFrame, identities: pd.DataFrame, cohort: str, small_mass: float
-) -> str:
+def summary(cells: pd.DataFrame, identities: pd.DataFrame, cohort: str, small_mass: float) -> str:
     """The summary page as Markdown.
 
     Args:
@@ -48,7 +46,9 @@ def summary(
         small_mass: cells whose median letter mass lies below this are flagged.
     """
     parts = [f"# Cohort {cohort}", "", HOW_TO_READ, "", *_flags(cells, small_mass)]
-    for readout, rows in _in_order(cells[cells["design"] == "cyclic"], "readout", list(READOUT_NAMES)):
+    for readout, rows in _in_order(
+        cells[cells["design"] == "cyclic"], "readout", list(READOUT_NAMES)
+    ):
         parts += _readout(readout, rows)
     worst = identities.groupby("identity", sort=True)["residual"].max()
     parts += [
@@ -64,15 +64,21 @@ def summary(
     return "\n".join(parts) + "\n"
 
 
-def _in_order(frame: pd.DataFrame, column: str, order: Sequence[str]) -> list[tuple[str, pd.DataFrame]]:
+def _in_order(
+    frame: pd.DataFrame, column: str, order: Sequence[str]
+) -> list[tuple[str, pd.DataFrame]]:
     present = [name for name in order if (frame[column] == name).any()]
     return [(name, frame[frame[column] == name]) for name in present]
 
 
 def _flags(cells: pd.DataFrame, small_mass: float) -> list[str]:
-    plain = cells[(cells["design"] == "cyclic") & (cells["operation"] == "none") & (cells["subset"] == "all")]
+    plain = cells[
+        (cells["design"] == "cyclic") & (cells["operation"] == "none") & (cells["subset"] == "all")
+    ]
     states = plain["flip_rate"].map(state)
-    counts = ", ".join(f"{int((states == s).sum())} {s}" for s in ("between", "all flips", "all stable"))
+    counts = ", ".join(
+        f"{int((states == s).sum())} {s}" for s in ("between", "all flips", "all stable")
+    )
     lines = [
         f"{len(plain)} cells: {counts}. A cell is *all flips* above a flip rate of {ALL_FLIPS:g}, *all "
         f"stable* below {ALL_STABLE:g}; only the cells *between* can show both factors move.",
@@ -81,7 +87,8 @@ def _flags(cells: pd.DataFrame, small_mass: float) -> list[str]:
     low = plain[plain["median_mass"] < small_mass]
     if len(low):
         listed = "; ".join(
-            f"{r.checkpoint} on {r.benchmark}, {r.readout} ({r.median_mass:.3f})" for r in low.itertuples()
+            f"{r.checkpoint} on {r.benchmark}, {r.readout} ({r.median_mass:.3f})"
+            for r in low.itertuples()
         )
         lines += [
             f"**Small letter mass.** In these cells the letters hold less than {small_mass:g} of the "

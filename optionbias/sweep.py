@@ -128,7 +128,9 @@ def read_sweep(path: str | Path) -> Sweep:
         raise SweepError(f"{path}: no such sweep file") from error
     except (pa.ArrowInvalid, pa.ArrowIOError, OSError) as error:
         first = str(error).splitlines()[0]
-        raise SweepError(f"{path}: not a whole Parquet file ({first}): restore or redo it") from error
+        raise SweepError(
+            f"{path}: not a whole Parquet file ({first}): restore or redo it"
+        ) from error
     return _parse(table, str(path))
 
 
@@ -210,10 +212,22 @@ def _parse(table: pa.Table, path: str) -> Sweep:
     _check_rows(code, names, ordering, m, path, at)
     n = len(names)
     gold_rows = table["gold"].to_numpy().reshape(n, m)
-    _first(~((gold_rows >= 0) & (gold_rows < k)), at, lambda r: f"gold {gold_rows.flat[r]} is outside 0..{k - 1}")
-    _first(gold_rows != gold_rows[:, :1], at, lambda r: f"gold {gold_rows.flat[r]} differs from the item's first row")
+    _first(
+        ~((gold_rows >= 0) & (gold_rows < k)),
+        at,
+        lambda r: f"gold {gold_rows.flat[r]} is outside 0..{k - 1}",
+    )
+    _first(
+        gold_rows != gold_rows[:, :1],
+        at,
+        lambda r: f"gold {gold_rows.flat[r]} differs from the item's first row",
+    )
     choice = table["choice"].to_numpy().reshape(n, m).astype(np.int8)
-    _first((choice < -1) | (choice >= k), at, lambda r: f"choice {choice.flat[r]} is outside -1..{k - 1}")
+    _first(
+        (choice < -1) | (choice >= k),
+        at,
+        lambda r: f"choice {choice.flat[r]} is outside -1..{k - 1}",
+    )
     logp = _parse_logp(table, n, m, k, choice, at, path)
     mass = None
     if "mass" in table.column_names and table["mass"].null_count < table.num_rows:
@@ -246,7 +260,11 @@ def _parse_logp(
     if isinstance(column, pa.ChunkedArray):
         column = pa.concat_arrays(column.chunks)
     kind = column.type
-    if not pa.types.is_fixed_size_list(kind) or kind.list_size != k or kind.value_type != pa.float32():
+    if (
+        not pa.types.is_fixed_size_list(kind)
+        or kind.list_size != k
+        or kind.value_type != pa.float32()
+    ):
         raise SweepError(f"{path}: `logp` is {kind}, not a fixed-size list of {k} float32")
     null = column.is_null().to_numpy(zero_copy_only=False).reshape(n, m)
     if null.all():

@@ -48,7 +48,7 @@ def _lines(errors: Iterable[ValidationError], source: str) -> list[str]:
     return [f"{source}: {_describe(error)}" for error in errors]
 
 
-def _describe(error: ValidationError) -> str:
+def _describe(error: Any) -> str:
     """One line that names the key, for the kinds of fault a person makes."""
     if error.context:
         # Of the alternatives, speak of the one that this value comes closest to.

@@ -23,7 +23,9 @@ def main() -> None:
     style.apply()
     module = import_module(FIGURES[args.figure][0])
     figure = module.draw(pd.read_csv(args.data), args.cohort_name)
-    style.save(figure, args.output, f"Figure {args.figure}. {module.TITLE} (cohort {args.cohort_name})")
+    style.save(
+        figure, args.output, f"Figure {args.figure}. {module.TITLE} (cohort {args.cohort_name})"
+    )
 
 
 logs.run(main, args.log)

@@ -9,9 +9,11 @@ from optionbias.readouts.checkpoints import prepare
 
 parser = argparse.ArgumentParser(description=__doc__)
 parser.add_argument("--checkpoint", required=True)
-parser.add_argument("--source", type=json.loads, required=True, help="JSON of the cohort's `source`")
+parser.add_argument(
+    "--source", type=json.loads, required=True, help="JSON of the cohort's `source`"
+)
 parser.add_argument("--output", type=Path, required=True, help="FOLDER/checkpoint.json")
 parser.add_argument("--log", type=Path)
 args = parser.parse_args()
 
-logs.run(lambda: prepare(args.checkpoint, args.source, args.output.parent) and None, args.log)
+logs.run(lambda: prepare(args.checkpoint, args.source, args.output.parent), args.log)

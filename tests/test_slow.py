@@ -3,6 +3,7 @@
 import math
 
 import pytest
+
 from slow import factors, operations, orderings, resampling
 
 CYCLIC2 = orderings.cyclic(2)

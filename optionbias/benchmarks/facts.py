@@ -309,12 +309,8 @@ def relations() -> tuple[Relation, ...]:
         Relation("category", "Which category does {key} belong to?", category_facts()),
         Relation("opposite", "What is the opposite of {key}?", graded(words.OPPOSITE)),
         Relation("tool", "What do you use to {key}?", graded(words.TOOL)),
-        Relation(
-            "sound", "What sound does {a} {key} make?", tuple(stated(words.SOUND, "easy"))
-        ),
-        Relation(
-            "young", "What is a young {key} called?", tuple(stated(words.YOUNG, "medium"))
-        ),
+        Relation("sound", "What sound does {a} {key} make?", tuple(stated(words.SOUND, "easy"))),
+        Relation("young", "What is a young {key} called?", tuple(stated(words.YOUNG, "medium"))),
         Relation("colour", "What colour is {key}?", tuple(stated(words.COLOUR, "easy"))),
         Relation("meaning", "What does the {key} mean?", meaning_facts()),
         Relation("month", "Which month comes right after {key}?", month_facts()),

@@ -178,7 +178,9 @@ def _held_out(benchmark: str, seed: int) -> list[tuple[Relation, str, Group]]:
     return held_out
 
 
-def _spread(cells: dict[tuple[str, str], list[Group]], per_level: int) -> dict[tuple[str, str], int]:
+def _spread(
+    cells: dict[tuple[str, str], list[Group]], per_level: int
+) -> dict[tuple[str, str], int]:
     """Return how many groups to take of each relation and level: as even as facts allow."""
     taken = dict.fromkeys(cells, 0)
     for level in LEVELS:

@@ -17,7 +17,7 @@ TITLE = "Skew against flip rate, and each statistic against accuracy"
 def draw(frame: pd.DataFrame, cohort: str) -> Figure:
     """Draw the figure from the rows of `data`."""
     figure, axes = plt.subplots(
-        1, 4, figsize=(style.TWO_COLUMNS, 2.15), gridspec_kw={"width_ratios": [1.5, 1, 1, 1]}
+        1, 4, figsize=(style.TWO_COLUMNS, 2.3), gridspec_kw={"width_ratios": [1.5, 1, 1, 1]}
     )
     points = frame[frame["series"] != "spearman"]
     ks = sorted({int(s.removeprefix("K=")) for s in points["series"]})
@@ -31,6 +31,10 @@ def draw(frame: pd.DataFrame, cohort: str) -> Figure:
         axis.set(xlabel="Accuracy", ylabel=name)
         axis.set_xlim(0, 1)
         axis.set_ylim(bottom=0)
+    figure.legend(
+        *axes[0].get_legend_handles_labels(), loc="outside lower center", ncol=6, frameon=False,
+        handletextpad=0.1,
+    )  # fmt: skip
     figure.suptitle(f"Cohort {cohort}, first-token readout", fontsize=7, color=style.GREY)
     return figure
 
@@ -38,7 +42,7 @@ def draw(frame: pd.DataFrame, cohort: str) -> Figure:
 def _plane(axis: Axes, rows: pd.DataFrame, ks: list[int]) -> None:
     top = max(0.1, float(rows["y"].max()) * 1.15) if rows["y"].notna().any() else 0.5
     flips = np.linspace(0.005, 1.05, 400)
-    for level in (0.01, 0.03, 0.1, 0.2, 0.3):
+    for level in (0.02, 0.06, 0.12, 0.2, 0.3):
         curve = level / flips
         shown = curve <= top
         if shown.sum() < 20:
@@ -51,7 +55,6 @@ def _plane(axis: Axes, rows: pd.DataFrame, ks: list[int]) -> None:
     _scatter(axis, rows, ks)
     axis.set(xlabel="Flip rate", ylabel="Positional skew", xlim=(0, 1.05), ylim=(0, top))
     axis.set_title("Dashed: equal pooled SD")
-    axis.legend(frameon=False, handletextpad=0.1, borderaxespad=0.1, loc="best")
 
 
 def _scatter(axis: Axes, rows: pd.DataFrame, ks: list[int]) -> None:

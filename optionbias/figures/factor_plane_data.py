@@ -22,7 +22,7 @@ def data(inputs: Inputs) -> pd.DataFrame:
     pair = opposite_pair(cells)
     labels = {} if pair is None else {pair[0]: "A", pair[1]: "B"}
     rows = []
-    for i, cell in cells.iterrows():
+    for i, cell in enumerate(cells.to_dict("records")):
         common = {
             "series": f"K={cell['K']}",
             "label": labels.get(i, ""),
@@ -43,11 +43,12 @@ def opposite_pair(cells: pd.DataFrame) -> tuple[int, int] | None:
     """Two cells of nearly equal pooled SD from opposite factors.
 
     The largest |difference of log FL| among pairs whose pooled SDs differ by less than 2% (of
-    the larger); the cell with the smaller flip rate first. None where no pair is that close.
+    the larger); row positions, the cell with the smaller flip rate first. None where no pair is that close.
     """
-    usable = cells[(cells["flip_rate"] > 0) & (cells["skew"] > 0)]
-    if len(usable) < 2:
+    positions = np.flatnonzero((cells["flip_rate"] > 0) & (cells["skew"] > 0))
+    if len(positions) < 2:
         return None
+    usable = cells.iloc[positions]
     sd = usable["pooled_sd"].to_numpy(dtype=float)
     log_flip = np.log(usable["flip_rate"].to_numpy(dtype=float))
     close = np.abs(sd[:, None] - sd) < EQUAL_WITHIN * np.maximum(sd[:, None], sd)
@@ -56,4 +57,4 @@ def opposite_pair(cells: pd.DataFrame) -> tuple[int, int] | None:
     if distance[i, j] <= 0:
         return None
     low, high = sorted((i, j), key=lambda index: log_flip[index])
-    return int(usable.index[low]), int(usable.index[high])
+    return int(positions[low]), int(positions[high])

@@ -25,8 +25,10 @@ def data(inputs: Inputs) -> pd.DataFrame:
     `n_x` and `n_y` are the common cells behind each; empty where no cell has reversed queries.
     """
     effects = operation_effects(inputs.comparison, inputs.draws, inputs.seed)
+    if effects is None:
+        return pd.DataFrame(columns=COLUMNS)
     rows = []
-    for operation, parent in PARENTS.items() if effects is not None else ():
+    for operation, parent in PARENTS.items():
         x, y = effects.log_change("flip_rate", operation), effects.log_change("skew", operation)
         rows.append(
             {

@@ -27,7 +27,6 @@ from optionbias.readouts.journal import Journal
 from optionbias.readouts.letters import encode, letter_tokens
 from optionbias.sweep import Sweep, letter_argmax
 
-
 ORDERINGS = {
     "first-token": cyclic_and_reversals,
     "five-shot": cyclic,

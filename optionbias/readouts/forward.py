@@ -141,9 +141,7 @@ class LetterReader:
 
     def _forward(self, ids: torch.Tensor, cache: Any) -> torch.Tensor:
         reuse = {} if cache is None else {self._cache_argument: cache}
-        output = self.model(
-            input_ids=ids, use_cache=cache is not None, logits_to_keep=1, **reuse
-        )
+        output = self.model(input_ids=ids, use_cache=cache is not None, logits_to_keep=1, **reuse)
         return output.logits[:, -1]
 
     def _scores(self, logits: torch.Tensor) -> LetterScores:

@@ -49,5 +49,7 @@ def letter_tokens(tokenizer: Any, k: int, checkpoint: str) -> list[int]:
         tokens.append(ids[-1])
     if len(set(tokens)) != k:
         spelled = dict(zip(LETTERS, tokenizer.convert_ids_to_tokens(tokens), strict=False))
-        raise LetterError(f"checkpoint {checkpoint}: the letters' tokens are not distinct: {spelled}")
+        raise LetterError(
+            f"checkpoint {checkpoint}: the letters' tokens are not distinct: {spelled}"
+        )
     return tokens

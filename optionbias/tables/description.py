@@ -10,14 +10,18 @@ def table3(inputs: Inputs) -> Table:
     """Table 3, the roster: family, parameters, training, pair and the revision that was run."""
     revisions = inputs.sweeps.groupby("checkpoint")["revision"].agg(lambda r: sorted(set(r)))
     entries = []
-    order = sorted(inputs.cohort["checkpoints"], key=lambda c: (c["family"], c["params_b"], c["name"]))
+    order = sorted(
+        inputs.cohort["checkpoints"], key=lambda c: (c["family"], c["params_b"], c["name"])
+    )
     for checkpoint in order:
         name = checkpoint["name"]
         found = [str(r) for r in revisions.get(name, []) if r]
         entries += [
             Entry(name, "family", checkpoint["family"]),
             Entry(name, "parameters", float(checkpoint["params_b"]), unit="B"),
-            Entry(name, "training", {"base": "base", "post": "post-trained"}[checkpoint["training"]]),
+            Entry(
+                name, "training", {"base": "base", "post": "post-trained"}[checkpoint["training"]]
+            ),
             Entry(name, "base", checkpoint.get("base", "")),
             Entry(name, "revision", ", ".join(r[:12] for r in found) or "not stated"),
         ]
@@ -41,7 +45,10 @@ def table4(inputs: Inputs) -> Table:
             Entry(title, "K", benchmark["K"]),
             Entry(title, "items", items),
             Entry(title, "models", len(rows)),
-            *(Entry(title, key, benchmark.get(key, "not stated")) for key in ("split", "source", "licence")),
+            *(
+                Entry(title, key, benchmark.get(key, "not stated"))
+                for key in ("split", "source", "licence")
+            ),
         ]
     caption = (
         "The benchmarks: options K, modal number of items usable under all K cyclic orderings of the "

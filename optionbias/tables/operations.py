@@ -32,7 +32,9 @@ def table2(inputs: Inputs) -> Table:
     effects = operation_effects(inputs.comparison, inputs.draws, inputs.seed)
     if effects is None:
         note = "no first-token cell with at least three options and reversed orderings"
-        return Table("2", CAPTION, [Block("", [Entry("Baseline", names.D_LOG_FLIP_RATE, None, note=note)])])
+        return Table(
+            "2", CAPTION, [Block("", [Entry("Baseline", names.D_LOG_FLIP_RATE, None, note=note)])]
+        )
     few = inputs.few_checkpoints_note({c for c, _ in effects.cells})
     top = [
         entry
@@ -47,23 +49,33 @@ def table2(inputs: Inputs) -> Table:
             effects, operation, minus, few,
         )
     ]  # fmt: skip
-    decimals = {c: 1 for c in (names.PLACEMENT_RANGE, names.RANK_REVERSALS, names.D_ACCURACY, names.D_STABLE_WRONG)}
+    decimals = dict.fromkeys(
+        (names.PLACEMENT_RANGE, names.RANK_REVERSALS, names.D_ACCURACY, names.D_STABLE_WRONG), 1
+    )
     blocks = [Block("Operations", top), Block("Paired differences", bottom)]
     return Table("2", CAPTION, blocks, decimals, corner="Operation")
 
 
-def _row(
-    row: str, effects: Effects, operation: str, minus: str | None, few: str
-) -> list[Entry]:
+def _row(row: str, effects: Effects, operation: str, minus: str | None, few: str) -> list[Entry]:
     # Changes are from the baseline, so the baseline's own are zero and need no subtraction there.
     from_baseline = minus if minus is not None else "none"
-    columns: list[tuple[str, str, float, Callable[[], Estimate] | None]] = [
+    columns: list[tuple[str, str, float, Callable[[], Estimate]]] = [
         (names.D_LOG_FLIP_RATE, "", 1, lambda: effects.log_change("flip_rate", operation, minus)),
         (names.D_LOG_SKEW, "", 1, lambda: effects.log_change("skew", operation, minus)),
-        (names.PLACEMENT_RANGE, "pp", 100, lambda: effects.mean("placement_range", operation, minus)),
+        (
+            names.PLACEMENT_RANGE,
+            "pp",
+            100,
+            lambda: effects.mean("placement_range", operation, minus),
+        ),
         (names.RANK_REVERSALS, "% of pairs", 100, lambda: effects.rank_reversals(operation, minus)),
         (names.D_ACCURACY, "pp", 100, lambda: effects.mean("accuracy", operation, from_baseline)),
-        (names.D_STABLE_WRONG, "pp", 100, lambda: effects.mean("stable_wrong", operation, from_baseline)),
+        (
+            names.D_STABLE_WRONG,
+            "pp",
+            100,
+            lambda: effects.mean("stable_wrong", operation, from_baseline),
+        ),
     ]
     entries = []
     for column, unit, scale, estimate in columns:
@@ -72,7 +84,9 @@ def _row(
             continue
         e = estimate()
         zero = operation == "none" and column.startswith("d")
-        low, high = (float("nan"),) * 2 if zero else (scale * e.interval.low, scale * e.interval.high)
+        low, high = (
+            (float("nan"),) * 2 if zero else (scale * e.interval.low, scale * e.interval.high)
+        )
         note = "; ".join(filter(None, [few, e.interval.note]))
         entries.append(Entry(row, column, scale * e.value, low, high, unit, e.n, note))
     return entries

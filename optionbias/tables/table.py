@@ -58,7 +58,9 @@ class Table:
     def tidy(self) -> pd.DataFrame:
         """The rows with the columns that every table's CSV promises."""
         rows = [
-            {"table": self.number, **vars(entry)} for block in self.blocks for entry in block.entries
+            {"table": self.number, **vars(entry)}
+            for block in self.blocks
+            for entry in block.entries
         ]
         return pd.DataFrame(rows, columns=list(COLUMNS))
 
@@ -146,8 +148,10 @@ def latex(table: Table) -> str:
 
 
 def _math_minus(text: str) -> str:
-    return text.replace("[-", "[$-$").replace(", -", ", $-$") if not text.startswith("-") else (
-        "$-$" + text[1:].replace("[-", "[$-$").replace(", -", ", $-$")
+    return (
+        text.replace("[-", "[$-$").replace(", -", ", $-$")
+        if not text.startswith("-")
+        else ("$-$" + text[1:].replace("[-", "[$-$").replace(", -", ", $-$"))
     )
 
 
@@ -180,7 +184,12 @@ def typst(table: Table) -> str:
 def _typographic(text: str) -> str:
     """Hyphens before digits as minus signs."""
     return "".join(
-        "\u2212" if ch == "-" and i + 1 < len(text) and text[i + 1].isdigit() and (i == 0 or text[i - 1] in " [") else ch
+        "\u2212"
+        if ch == "-"
+        and i + 1 < len(text)
+        and text[i + 1].isdigit()
+        and (i == 0 or text[i - 1] in " [")
+        else ch
         for i, ch in enumerate(text)
     )
 
