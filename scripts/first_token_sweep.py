@@ -1,7 +1,6 @@
 """Read one cell with the first-token readout and write its sweep."""
 
 import argparse
-import json
 from pathlib import Path
 
 import torch
@@ -20,7 +19,11 @@ parser.add_argument("--k", type=int, required=True)
 parser.add_argument("--items", type=Path, required=True)
 parser.add_argument("--exemplars", type=Path)
 parser.add_argument("--manifest", type=Path, required=True, help="FOLDER/checkpoint.json")
-parser.add_argument("--settings", type=json.loads, required=True, help="JSON of `inference`")
+parser.add_argument("--device", required=True)
+parser.add_argument("--dtype", required=True)
+parser.add_argument("--threads", type=int, required=True)
+parser.add_argument("--chunk-items", type=int, required=True)
+parser.add_argument("--resume", action=argparse.BooleanOptionalAction, default=True)
 parser.add_argument("--sample", type=int, help="read this many items, drawn by name")
 parser.add_argument("--seed", type=int, required=True)
 parser.add_argument("--journal", type=Path, required=True)
@@ -30,12 +33,9 @@ args = parser.parse_args()
 
 
 def main() -> None:
-    settings = args.settings
-    torch.set_num_threads(settings["threads"])
-    device = pick_device(settings["device"])
-    model, tokenizer, manifest = load(
-        args.manifest.parent, device, pick_dtype(settings["dtype"], device)
-    )
+    torch.set_num_threads(args.threads)
+    device = pick_device(args.device)
+    model, tokenizer, manifest = load(args.manifest.parent, device, pick_dtype(args.dtype, device))
     items = read_items(args.items)
     if args.sample is not None:
         items = sample_items(items, args.sample, args.seed, args.benchmark, args.readout)
@@ -46,9 +46,9 @@ def main() -> None:
         items,
         read_items(args.exemplars) if args.exemplars else (),
         readout_orderings(args.readout, args.k),
-        settings["chunk_items"],
+        args.chunk_items,
     )
-    sweep = read_cell(cell, model, tokenizer, manifest, args.journal, settings["resume"])
+    sweep = read_cell(cell, model, tokenizer, manifest, args.journal, args.resume)
     write_sweep(args.output, sweep)
 
 

@@ -11,14 +11,21 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from numpy.typing import ArrayLike, NDArray
-from slow import factors as slow_factors
 
 from optionbias.design import Design
 from optionbias.factors import CellStatistics, cell_statistics
-from optionbias.orderings import all_orderings, cyclic, latin_square_sets
+from optionbias.orderings import (
+    all_orderings,
+    cyclic,
+    cyclic_and_reversals,
+    latin_square_sets,
+)
+from optionbias.scoring import BenchmarkScores, score_benchmark
 from optionbias.sweep import Sweep
+from slow import factors as slow_factors
 
 TOLERANCE = 1e-12
+SEED = 20261016
 # Statistics of single orderings of a design; the others do not care which orderings it names.
 SINGLE = ("canonical_accuracy", "fluctuation_rate", "flip_cap", "scaled_flip_rate")
 
@@ -187,3 +194,24 @@ def build_sweep(
         None if mass is None else np.asarray(mass, dtype=np.float32),
         "here.parquet",
     )
+
+
+def sweep_of(
+    name: str, k: int = 4, n: int = 40, orderings: np.ndarray | None = None, **options: Any
+) -> Sweep:
+    """A first-token sweep whose answers belong to the checkpoint's name."""
+    pi = cyclic_and_reversals(k) if orderings is None else orderings
+    rng = np.random.default_rng(sum(name.encode()))
+    logits = random_logits(rng, n, pi)
+    gold = np.random.default_rng(7).integers(k, size=n)
+    return build_sweep(pi, logits, gold, checkpoint=name, **options)
+
+
+def score(*sweeps: Sweep, repetitions: int = 3) -> BenchmarkScores:
+    """Scores of the benchmark `toy`."""
+    return score_benchmark("toy", sweeps, SEED, repetitions)
+
+
+def pick(rows: Iterable[dict[str, Any]], **wanted: Any) -> list[dict[str, Any]]:
+    """The rows with the wanted entries."""
+    return [row for row in rows if all(row[name] == value for name, value in wanted.items())]

@@ -7,13 +7,13 @@ import sys
 from pathlib import Path
 
 import pytest
-from strategies import build_sweep
 
 import optionbias
 from optionbias import sweep as sweep_module
 from optionbias.atomic import atomic_path, write_text
 from optionbias.orderings import cyclic
 from optionbias.sweep import read_sweep, write_sweep
+from strategies import build_sweep
 
 ROOT = Path(optionbias.__file__).parents[1]
 

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from slow import operations as slow
-from strategies import PROPERTY
 
 from optionbias.calibration import calibration_mask, calibration_rank, calibration_size
+from slow import operations as slow
+from strategies import PROPERTY
 
 names = st.lists(st.text(max_size=8).filter(str.isprintable), min_size=1, max_size=60, unique=True)
 

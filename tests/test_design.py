@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 from hypothesis import given
-from slow import orderings as slow
-from strategies import PROPERTY, TOLERANCE, Cell, cells
 
 from optionbias.design import Design
 from optionbias.orderings import OrderingError, cyclic
+from slow import orderings as slow
+from strategies import PROPERTY, TOLERANCE, Cell, cells
 
 AB, BA = [0, 1], [1, 0]
 

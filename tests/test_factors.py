@@ -5,6 +5,11 @@ import math
 import numpy as np
 import pytest
 from hypothesis import given
+
+from optionbias import factors
+from optionbias.design import Design
+from optionbias.factors import cell_statistics
+from optionbias.orderings import cyclic, identity
 from slow import factors as slow
 from strategies import (
     BALANCED,
@@ -17,11 +22,6 @@ from strategies import (
     cells,
     differences,
 )
-
-from optionbias import factors
-from optionbias.design import Design
-from optionbias.factors import cell_statistics
-from optionbias.orderings import cyclic, identity
 
 AB, BA = [0, 1], [1, 0]
 
@@ -267,9 +267,7 @@ def test_multiplicities_are_literal_copies(cell: Cell) -> None:
     counts = np.arange(len(cell.design.orderings)) % 3 + 1
     counted = Cell(cell.contents, cell.gold, Design.of(cell.design.orderings, counts))
     columns = np.repeat(np.arange(len(counts)), counts)
-    written = Cell(
-        cell.contents[:, columns], cell.gold, Design.of(cell.design.orderings[columns])
-    )
+    written = Cell(cell.contents[:, columns], cell.gold, Design.of(cell.design.orderings[columns]))
     assert differences(counted.fast, vars(written.fast)) == []
 
 

@@ -5,6 +5,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from hypothesis import given
+
+from optionbias.design import Design
+from optionbias.factors import cell_statistics
+from optionbias.identities import TOLERANCE, IdentityError, assert_identities, residuals
+from optionbias.orderings import cyclic
 from slow import factors as slow
 from strategies import (
     BALANCED,
@@ -16,11 +21,6 @@ from strategies import (
     build_design,
     cells,
 )
-
-from optionbias.design import Design
-from optionbias.factors import cell_statistics
-from optionbias.identities import TOLERANCE, IdentityError, assert_identities, residuals
-from optionbias.orderings import cyclic
 
 EVERYWHERE = (
     "flip cap",
@@ -102,7 +102,7 @@ def test_an_undefined_statistic_is_a_violation(name: str) -> None:
     # Every identity reads these, so none of them holds on a cell where one is NaN.
     cell = biased_cell("cyclic")
     bad = replace(cell.fast, **{name: float("nan")})
-    with pytest.raises(IdentityError, match="^the cell: "):
+    with pytest.raises(IdentityError, match=r"^the cell: "):
         assert_identities(bad, cell.contents, cell.design, "the cell")
 
 

@@ -163,8 +163,10 @@ def test_a_column_that_is_not_there(tmp_path: Path, kind: str, column: str) -> N
 @pytest.mark.parametrize("kind", WRITERS)
 @pytest.mark.parametrize(
     ("answer", "index"),
-    [("A", 0), ("b", 1), (" C ", 2), ("0", 0), ("2", 2), ("D", None), ("3", None)]
-    + [("-1", None), ("1.0", None), ("AB", None), ("", None), ("?", None)],
+    [
+        *(("A", 0), ("b", 1), (" C ", 2), ("0", 0), ("2", 2)),
+        *((text, None) for text in ("D", "3", "-1", "1.0", "AB", "", "?")),
+    ],
 )
 def test_answers_as_text(tmp_path: Path, kind: str, answer: str, index: int | None) -> None:
     path = tmp_path / f"exam.{kind}"
@@ -177,8 +179,10 @@ def test_answers_as_text(tmp_path: Path, kind: str, answer: str, index: int | No
 
 @pytest.mark.parametrize(
     ("answer", "index"),
-    [(2.0, 2), (1.5, None), (True, None), (None, None), ([1], None), (float("nan"), None)]
-    + [(float("inf"), None), (10**30, None)],
+    [
+        (2.0, 2),
+        *((no, None) for no in (1.5, True, None, [1], float("nan"), float("inf"), 10**30)),
+    ],
 )
 def test_answers_of_other_types(tmp_path: Path, answer: Any, index: int | None) -> None:
     path = tmp_path / "exam.jsonl"
@@ -296,7 +300,7 @@ def test_nothing_in_the_file(tmp_path: Path, name: str, content: str) -> None:
     path = tmp_path / name
     path.write_text(content)
     found = faults_of(path)
-    assert found == ["no items"] or name == "exam.jsonl" and content.startswith(HEADER)
+    assert found == ["no items"] or (name == "exam.jsonl" and content.startswith(HEADER))
 
 
 def test_no_rows_in_parquet(tmp_path: Path) -> None:

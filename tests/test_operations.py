@@ -8,13 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
-from slow import operations as slow
-from slow import orderings as slow_orderings
-from strategies import PROPERTY, TOLERANCE, letter_logits, log_softmax, random_logits
 
 from optionbias import operations
 from optionbias.operations import OPERATIONS, OperationError, Queries, apply
 from optionbias.orderings import cyclic, reversal
+from slow import operations as slow
+from slow import orderings as slow_orderings
+from strategies import PROPERTY, TOLERANCE, letter_logits, log_softmax, random_logits
 
 CORRECTIONS = [operation for operation in OPERATIONS if operation.startswith(("pride", "batch"))]
 REVERSALS = [operation for operation in OPERATIONS if operation.endswith("reversal")]
@@ -51,9 +51,7 @@ def literal(queries: Queries) -> tuple:
 
 def tied(rows: list[list[list[float]]]) -> int:
     """Rows with more than one score within 1e-9 of the largest."""
-    return sum(
-        sum(max(row) - value <= 1e-9 for value in row) > 1 for item in rows for row in item
-    )
+    return sum(sum(max(row) - value <= 1e-9 for value in row) > 1 for item in rows for row in item)
 
 
 def test_tie_rule_by_hand() -> None:
@@ -116,7 +114,7 @@ def test_pride_then_batch_by_hand() -> None:
 
 @pytest.mark.parametrize("alpha", [1.0, 0.5, 0.0, -1.0])
 @pytest.mark.parametrize("ties", [False, True])
-@pytest.mark.parametrize("k", [2, 3, 4, 5, 10])
+@pytest.mark.parametrize("k", [2, 3, 4, 5, 7, 10, 26])
 def test_every_operation_of_the_slow_loop(k: int, ties: bool, alpha: float) -> None:
     for seed in range(2):
         queries = random_queries(k, 13, seed, ties)
@@ -201,8 +199,10 @@ def test_names_of_priors() -> None:
 
 @pytest.mark.parametrize(
     "operation",
-    ["", "+", "prid", "PRIDE", "pride+", "+reversal", "reversal+pride", "vote+reversal"]
-    + ["reversal+vote", "none+pride", "pride+none", "pride reversal", "vote+vote"],
+    [
+        *("", "+", "prid", "PRIDE", "pride+", "+reversal", "reversal+pride", "vote+reversal"),
+        *("reversal+vote", "none+pride", "pride+none", "pride reversal", "vote+vote"),
+    ],
 )
 def test_operations_that_do_not_exist(operation: str) -> None:
     for call in (operations.steps, operations.needs_prior):

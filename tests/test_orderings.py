@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from slow import orderings as slow
-from strategies import KINDS, PROPERTY, TOLERANCE, Cell, build_cell, cells
 
 from optionbias import orderings
 from optionbias.orderings import OrderingError
+from slow import orderings as slow
+from strategies import KINDS, PROPERTY, TOLERANCE, Cell, build_cell, cells
 
 
 def rows(array: np.ndarray) -> list[tuple[int, ...]]:

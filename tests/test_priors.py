@@ -8,12 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
-from slow import operations as slow
-from strategies import PROPERTY, TOLERANCE, letter_logits, log_softmax, random_logits
 
 from optionbias import priors
 from optionbias.operations import OPERATIONS, Queries, apply
 from optionbias.orderings import cyclic
+from slow import operations as slow
+from strategies import PROPERTY, TOLERANCE, letter_logits, log_softmax, random_logits
 
 logits = st.floats(-6, 6).map(lambda x: round(x, 3))
 preferences = st.sampled_from([2, 3, 4, 5, 7]).flatmap(

@@ -8,11 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy.stats import spearmanr
-from slow import resampling as slow
-from strategies import PROPERTY, TOLERANCE
 
 from optionbias import resampling
 from optionbias.seeds import generator
+from slow import resampling as slow
+from strategies import PROPERTY, TOLERANCE
 
 # Halves up to 8: sums of them are exact, so equality below is equality.
 halves = st.integers(-16, 16).map(lambda x: x / 2)

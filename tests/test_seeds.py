@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
-from slow import resampling as slow
-from strategies import PROPERTY
 
 from optionbias.seeds import DEFAULT_SEED, generator
+from slow import resampling as slow
+from strategies import PROPERTY
 
 names = st.text(max_size=20)
 

@@ -9,10 +9,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from strategies import build_sweep, log_softmax, random_logits
 
 from optionbias.orderings import all_orderings, cyclic, cyclic_and_reversals
 from optionbias.sweep import Sweep, SweepError, letter_argmax, read_sweep, write_sweep
+from strategies import build_sweep, log_softmax, random_logits
 
 N, M, K = 3, 6, 3
 Tamper = Callable[[pa.Table], pa.Table]
@@ -121,9 +121,7 @@ REJECTED: list[tuple[str, Tamper, str]] = [
     ("null logp with a choice", with_values("logp", {11: None}), "row 11 .* `logp` is null"),
     (
         "logp of wrong width",
-        lambda t: t.set_column(
-            3, "logp", pa.array([[-0.7, -0.7]] * 18, pa.list_(pa.float32(), 2))
-        ),
+        lambda t: t.set_column(3, "logp", pa.array([[-0.7, -0.7]] * 18, pa.list_(pa.float32(), 2))),
         "`logp` is fixed_size_list.*not a fixed-size list of 3 float32",
     ),
     (

@@ -57,6 +57,7 @@ class Relation:
         return self.template.format(key=key, a="an" if key[0] in "aeiou" else "a")
 
 
+@functools.cache
 def fold(text: str) -> str:
     """Return `text` without accents and in lower case."""
     decomposed = unicodedata.normalize("NFKD", text)
@@ -152,6 +153,12 @@ def kept_countries() -> list[dict[str, Any]]:
     return [countries()[code] for code in COUNTRIES.split()]
 
 
+def country_key(country: dict[str, Any]) -> str:
+    """Return the name of a country as it stands inside a question."""
+    with_article = country["name"].startswith("United ") or country["name"] == "Philippines"
+    return f"the {country['name']}" if with_article else str(country["name"])
+
+
 def country_level(country: dict[str, Any]) -> str:
     """Return the level of a country: the more people, the easier."""
     if country["population"] >= 35_000_000:
@@ -162,7 +169,7 @@ def country_level(country: dict[str, Any]) -> str:
 def capital_facts() -> tuple[Fact, ...]:
     """Return country -> capital."""
     return tuple(
-        Fact(country["name"], country["capital"], country_level(country))
+        Fact(country_key(country), country["capital"], country_level(country))
         for country in kept_countries()
     )
 
@@ -177,7 +184,7 @@ def continent_facts() -> tuple[Fact, ...]:
         "SA": "South America",
     }
     return tuple(
-        Fact(country["name"], names[country["continentcode"]], country_level(country))
+        Fact(country_key(country), names[country["continentcode"]], country_level(country))
         for country in kept_countries()
         if country["iso"] not in NO_CONTINENT.split()
     )
@@ -204,7 +211,7 @@ def neighbour_facts() -> tuple[Fact, ...]:
     border = borders()
     return tuple(
         Fact(
-            country["name"],
+            country_key(country),
             kept[other]["name"],
             country_level(country),
             tuple(sorted(countries()[code]["name"] for code in border[iso] - {other})),
@@ -235,11 +242,12 @@ def city_facts() -> tuple[Fact, ...]:
 # Numbers
 
 MONTHS = (
-    "January February March April May June July August September October November December"
-).split()
+    *("January", "February", "March", "April", "May", "June"),
+    *("July", "August", "September", "October", "November", "December"),
+)
 
-UNITS = "one two three four five six seven eight nine".split()
-TENS = "twenty thirty forty fifty sixty seventy eighty ninety".split()
+UNITS = ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
+TENS = ("twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety")
 
 
 def month_facts() -> tuple[Fact, ...]:
@@ -273,17 +281,12 @@ def product_facts() -> tuple[Fact, ...]:
 
 
 def number_word_facts() -> tuple[Fact, ...]:
-    """Return a number in words -> its digits: two digits easy, three digits medium."""
-    two = {
-        f"{ten}-{unit}": 10 * i + j
+    """Return a number of two digits in words -> its digits."""
+    return tuple(
+        Fact(f"{ten}-{unit}", str(10 * i + j), "easy")
         for i, ten in enumerate(TENS, start=2)
         for j, unit in enumerate(UNITS, start=1)
-    }
-    facts = [Fact(name, str(number), "easy") for name, number in two.items()]
-    for i, hundred in enumerate(UNITS, start=1):
-        for name, number in list(two.items())[i::9]:
-            facts.append(Fact(f"{hundred} hundred and {name}", str(100 * i + number), "medium"))
-    return tuple(facts)
+    )
 
 
 def roman(number: int) -> str:
@@ -308,8 +311,8 @@ def relations() -> tuple[Relation, ...]:
     return (
         Relation("category", "Which category does {key} belong to?", category_facts()),
         Relation("opposite", "What is the opposite of {key}?", graded(words.OPPOSITE)),
-        Relation("tool", "What do you use to {key}?", graded(words.TOOL)),
-        Relation("sound", "What sound does {a} {key} make?", tuple(stated(words.SOUND, "easy"))),
+        Relation("tool", "What do you use to {key}?", tuple(stated(words.TOOL, "easy"))),
+        Relation("sound", "What sound does {a} {key} make?", tuple(stated(words.SOUND, "medium"))),
         Relation("young", "What is a young {key} called?", tuple(stated(words.YOUNG, "medium"))),
         Relation("colour", "What colour is {key}?", tuple(stated(words.COLOUR, "easy"))),
         Relation("meaning", "What does the {key} mean?", meaning_facts()),

@@ -86,31 +86,26 @@ OPPOSITE: dict[str, str] = {
     """,
 }
 
-TOOL: dict[str, str] = {
-    "easy": """
-        cut paper: scissors | knife | saw; hit a nail: hammer; sweep the floor: broom
-        tell the time: clock | phone; boil water: kettle | oven; dry your body: towel
-        unlock a door: key; take a photo: camera | phone; eat soup: spoon
-        keep off the rain: umbrella; keep food cold: fridge
-        wash your hands: soap | towel | bucket | hose; call a friend: phone
-        climb onto a roof: ladder; dig a hole: shovel | spoon
-        carry water: bucket | kettle | hose | spoon; bake a cake: oven
-        read in the dark: lamp | phone | candle; tidy your hair: comb
-        chop onions: knife; write a note: pen | phone | pencil
-        watch the news: television | phone
-    """,
-    "medium": """
-        look at distant stars: telescope | camera; sew on a button: needle
-        measure a short line: ruler; cut a log: saw; weigh flour: scales | spoon
-        find north: compass; check for a fever: thermometer; light a candle: match
-        rub out pencil marks: eraser; post a letter: stamp; open a wine bottle: corkscrew
-        look at tiny germs: microscope | camera; tighten a nut: spanner
-        trim a lawn: mower; tie up a parcel: string
-        hear a heartbeat: stethoscope; put out a fire: extinguisher
-        keep a boat in place: anchor | string
-        jump safely from a plane: parachute; add numbers quickly: calculator
-    """,
-}
+TOOL = """
+    cut paper: scissors | knife | saw; hit a nail: hammer; sweep the floor: broom
+    tell the time: clock | phone; boil water: kettle | oven; dry your body: towel
+    unlock a door: key; take a photo: camera | phone; eat soup: spoon
+    keep off the rain: umbrella; keep food cold: fridge
+    wash your hands: soap | towel | bucket | hose; call a friend: phone
+    climb onto a roof: ladder; dig a hole: shovel | spoon
+    carry water: bucket | kettle | hose | spoon; bake a cake: oven
+    read in the dark: lamp | phone | match; tidy your hair: comb | scissors
+    chop onions: knife; write a note: pen | phone; watch the news: television | phone
+    look at distant stars: telescope | camera; sew on a button: needle
+    measure a short line: ruler; cut a log: saw; weigh flour: scales | spoon
+    find north: compass | phone; check for a fever: thermometer; light a candle: match
+    rub out pencil marks: eraser; post a letter: stamp; trim a lawn: mower | scissors
+    open a wine bottle: corkscrew | knife; look at tiny germs: microscope | camera
+    tighten a nut: spanner; tie up a parcel: string; hear a heartbeat: stethoscope
+    put out a fire: extinguisher | bucket | hose | towel
+    keep a boat in place: anchor | string; jump safely from a plane: parachute
+    add numbers quickly: calculator | phone
+"""
 
 SOUND = """
     dog: bark | growl | howl; cat: meow | hiss | growl; cow: moo; sheep: baa | bleat

@@ -37,7 +37,7 @@ CITY: dict[str, str] = {
         Shanghai; Mumbai; Los Angeles; Chicago; Sydney; Toronto; Barcelona; Milan; Munich
         Osaka; Kyoto; Istanbul; Rio de Janeiro; Lagos; Karachi; Dubai; Johannesburg
         Casablanca; Manchester; Marseille; Naples; Geneva; Zurich; Krakow; Melbourne
-        Saint Petersburg; Vancouver; Busan; Hamburg; Florence; Kolkata; Jeddah
+        Vancouver; Busan; Hamburg; Florence; Kolkata; Jeddah
         Gothenburg; Antwerp; Bordeaux; Sapporo; Auckland; Porto; Guadalajara
     """,
     "medium": """

@@ -10,6 +10,7 @@ order.
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Collection, Iterable, Sequence
 
@@ -40,7 +41,7 @@ def generate(benchmark: str, seed: int) -> tuple[list[Item], list[Item]]:
     """
     held_out = _held_out(benchmark, seed)
     keys = {fold(fact.key) for _, _, group in held_out for fact in group}
-    evaluation = []
+    evaluation: list[Item] = []
     cells = {
         (relation.name, level): _groups(benchmark, seed, relation, level, keys)
         for relation in relations()
@@ -50,11 +51,11 @@ def generate(benchmark: str, seed: int) -> tuple[list[Item], list[Item]]:
     for relation in relations():
         for level in LEVELS:
             groups = cells[relation.name, level][: taken[relation.name, level]]
-            evaluation += _items(benchmark, seed, relation, level, groups, "evaluation")
+            evaluation += _items(benchmark, seed, (relation, level), groups, "evaluation")
     development = [
         item
         for relation, level, group in held_out
-        for item in _items(benchmark, seed, relation, level, [group], "dev")
+        for item in _items(benchmark, seed, (relation, level), [group], "dev")
     ]
     return evaluation, development
 
@@ -92,26 +93,35 @@ def exemplars(benchmark: str, seed: int, n: int = 5) -> list[Item]:
 def has_cue(relation: Relation, key: str, value: str) -> bool:
     """Tell whether the strings alone link the question about `key` to `value`.
 
-    They do when the value shares a word with the question, a word of four or more letters of
-    one begins or contains such a word of the other, two words share four first letters, or
-    key and value contain one another; case and accents do not count.
+    They do when key and value contain one another, when a word of the value occurs in the
+    question, or when two words of four or more letters contain one another or begin alike: by
+    four letters for any word of the question, by three for a word of the key. Case and accents
+    do not count.
     """
+    return _cued(relation.question(key), key, value)
+
+
+@functools.cache
+def _cued(question: str, key: str, value: str) -> bool:
     if _contained(key, value):
         return True
-    asked, offered = _words(relation.question(key)), _words(value)
-    return any(_alike(a, b) for a in asked for b in offered)
+    offered = _words(value)
+    return any(_alike(a, b, 4) for a in _words(question) for b in offered) or any(
+        _alike(a, b, 3) for a in _words(key) for b in offered
+    )
 
 
+@functools.cache
 def _words(text: str) -> list[str]:
     return re.findall(r"[^\W_]+", fold(text))
 
 
-def _alike(a: str, b: str) -> bool:
+def _alike(a: str, b: str, letters: int) -> bool:
     if a == b:
         return True
     if min(len(a), len(b)) < 4 or a.isdigit() or b.isdigit():
         return False
-    return a[:4] == b[:4] or a in b or b in a
+    return a[:letters] == b[:letters] or a in b or b in a
 
 
 def _contained(a: str, b: str) -> bool:
@@ -198,13 +208,13 @@ def _spread(
 def _items(
     benchmark: str,
     seed: int,
-    relation: Relation,
-    level: str,
+    cell: tuple[Relation, str],
     groups: Iterable[Group],
     split: str,
 ) -> list[Item]:
     """Return the items of groups, with drawn option orders and balanced correct positions."""
     k = BENCHMARKS[benchmark]
+    relation, level = cell
     rng = generator(seed, f"benchmarks/{benchmark}/{relation.name}/{level}/orders/{split}")
     prefix = f"{benchmark}-dev" if split == "dev" else benchmark
     items = []

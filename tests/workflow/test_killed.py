@@ -36,7 +36,7 @@ def test_sigkill_in_the_middle_of_a_cell_then_resume(
     mini: Workflow, cohort: Path, tmp_path: Path
 ) -> None:
     """Kill the driver and its jobs three times; the journal grows, the bytes are the same."""
-    config = ("inference={device: cpu, dtype: float32, threads: 1, chunk_items: 2, resume: true}",)
+    config = ("device=cpu", "threads=1", "chunk_items=2")
     arguments = ("--cores", "1", "--config", f"cohort={cohort}", *config, "--", str(SWEEP))
     whole = Workflow(copy_sources(tmp_path / "source"), tmp_path / "whole")
     killed = Workflow(whole.source, tmp_path / "killed")

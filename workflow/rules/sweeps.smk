@@ -40,13 +40,16 @@ if config["sweeps"] is None:
             "results/benchmarks/first_token_sweep/{readout}/{benchmark}/{checkpoint}.tsv"
         conda:
             "../../envs/inference.yaml"
-        threads: config["inference"]["threads"]
+        threads: config["threads"]
         resources:
             mem_mb=4000,
         params:
             k=lambda wc: COHORT.benchmarks[wc.benchmark]["K"],
             seed=config["seed"],
-            settings=json.dumps(config["inference"], sort_keys=True),
+            device=config["device"],
+            dtype=config["dtype"],
+            chunk_items=config["chunk_items"],
+            resume="--resume" if config["resume"] else "--no-resume",
             sample=lambda wc: (
                 ["--sample", str(COHORT.readouts[wc.readout]["items"])]
                 if "items" in COHORT.readouts[wc.readout]
@@ -61,7 +64,8 @@ if config["sweeps"] is None:
             OMP_NUM_THREADS={threads} python -m scripts.first_token_sweep \
                 --readout {wildcards.readout} --benchmark {wildcards.benchmark} \
                 --checkpoint {wildcards.checkpoint} --k {params.k} --items {input.item_file:q} \
-                {params.exemplars:q} --manifest {input.manifest:q} --settings {params.settings:q} \
+                {params.exemplars:q} --manifest {input.manifest:q} --device {params.device} --dtype {params.dtype} --threads {threads} \
+                --chunk-items {params.chunk_items} {params.resume} \
                 {params.sample:q} --seed {params.seed} --journal results/journal \
                 --output {output:q} --log {log:q}
             """

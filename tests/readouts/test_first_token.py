@@ -1,0 +1,150 @@
+"""A cell read with a small random model: journal, resume, limits, provenance."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from optionbias.item import Item
+from optionbias.orderings import LETTERS
+from optionbias.prompts import prompt
+from optionbias.readouts import first_token
+from optionbias.readouts.first_token import Cell, read_cell, readout_orderings
+from optionbias.readouts.forward import LetterReader
+from optionbias.sweep import read_sweep, write_sweep
+from readouts.models import letter_tokenizer, random_model
+
+MANIFEST: dict[str, Any] = {"source": {"hub": "org/m"}, "revision": "abc"}
+
+
+def items(n: int, k: int) -> list[Item]:
+    return [
+        Item(f"i{i:02d}", f"q{i}?", tuple(f"{LETTERS[j].lower()}{i}" for j in range(k)), i % k)
+        for i in range(n)
+    ]
+
+
+def cell(k: int = 3, n: int = 5, readout: str = "first-token", exemplars: int = 0) -> Cell:
+    return Cell(
+        "M",
+        "B",
+        readout,
+        items(n, k),
+        items(9, k)[9 - exemplars :],
+        readout_orderings(readout, k),
+        2,
+    )
+
+
+@pytest.fixture(scope="module")
+def model() -> Any:
+    return random_model("llama")
+
+
+@pytest.mark.parametrize(
+    ("readout", "exemplars"), [("first-token", 0), ("five-shot", 2), ("all-orderings", 0)]
+)
+def test_each_row_is_the_plain_forward_of_its_own_prompt(
+    model: Any, tmp_path: Path, readout: str, exemplars: int
+) -> None:
+    """The stored row of (item, ordering) is that of the prompt with exactly that ordering."""
+    c, tokenizer = cell(readout=readout, exemplars=exemplars), letter_tokenizer()
+    sweep = read_cell(c, model, tokenizer, MANIFEST, tmp_path)
+    vocabulary = tokenizer.get_vocab()
+    reader = LetterReader(model, [vocabulary[f"Ġ{letter}"] for letter in "ABC"], "M")
+    for q, item in enumerate(c.items):
+        for s, pi in enumerate(c.orderings):
+            ids = tokenizer(prompt(item, pi, c.exemplars))["input_ids"]
+            plain = reader.read_plainly([ids])
+            assert np.abs(sweep.logp[q, s] - plain.logp[0]).max() < 1e-4
+            assert abs(sweep.mass[q, s] - plain.mass[0]) < 1e-4
+    assert {"first-token": 6, "five-shot": 3, "all-orderings": 6}[readout] == len(sweep.orderings)
+    write_sweep(tmp_path / "s.parquet", sweep)
+    assert (read_sweep(tmp_path / "s.parquet").choice == sweep.choice).all()
+
+
+def test_a_killed_cell_resumes_at_the_next_chunk(
+    model: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Five items in chunks of two: die in the third chunk, then read only that one."""
+    tokenizer = letter_tokenizer()
+    whole = read_cell(cell(), model, tokenizer, MANIFEST, tmp_path / "a")
+    calls: list[int] = []
+    read = LetterReader.read
+
+    def counted(self: LetterReader, chunk: Any) -> Any:
+        calls.append(len(chunk))
+        # One call is the self-check on the first item, then one a chunk.
+        if limit and len(calls) > limit:
+            raise KeyboardInterrupt
+        return read(self, chunk)
+
+    monkeypatch.setattr(LetterReader, "read", counted)
+    limit = 3
+    with pytest.raises(KeyboardInterrupt):
+        read_cell(cell(), model, tokenizer, MANIFEST, tmp_path / "b")
+    calls.clear()
+    limit = 0
+    resumed = read_cell(cell(), model, tokenizer, MANIFEST, tmp_path / "b")
+    assert calls == [1, 1]  # the self-check, and the last chunk of one item
+    for name, value in vars(whole).items():
+        if isinstance(value, np.ndarray):
+            assert value.tobytes() == getattr(resumed, name).tobytes() or value.dtype == object
+    calls.clear()
+    read_cell(cell(), model, tokenizer, MANIFEST, tmp_path / "b", resume=False)
+    assert len(calls) == 4
+
+
+def test_a_damaged_chunk_is_read_again(model: Any, tmp_path: Path) -> None:
+    tokenizer = letter_tokenizer()
+    whole = read_cell(cell(), model, tokenizer, MANIFEST, tmp_path)
+    chunk = sorted(tmp_path.rglob("chunk-*.npz"))[1]
+    chunk.write_bytes(chunk.read_bytes()[:50])
+    again = read_cell(cell(), model, tokenizer, MANIFEST, tmp_path)
+    assert (again.logp == whole.logp).all()
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"manifest": {**MANIFEST, "revision": "def"}},
+        {"cell": cell(n=4)},
+        {"cell": cell(readout="five-shot", exemplars=2)},
+        {"template": "other"},
+        {"chunk_items": 3},
+    ],
+)
+def test_the_journal_is_keyed_by_content(
+    model: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, changed: dict[str, Any]
+) -> None:
+    """Another revision, item set, exemplars, prompt or chunk size is another journal."""
+    tokenizer, base = letter_tokenizer(), cell()
+    read_cell(base, model, tokenizer, MANIFEST, tmp_path)
+    if "template" in changed:
+        monkeypatch.setattr(first_token, "template_digest", lambda: "other")
+    other = changed.get("cell", base)
+    if "chunk_items" in changed:
+        other = Cell(**{**vars(base), "chunk_items": changed["chunk_items"]})
+    read_cell(other, model, tokenizer, changed.get("manifest", MANIFEST), tmp_path)
+    assert len([p for p in tmp_path.iterdir() if p.is_dir()]) == 2
+
+
+def test_a_prompt_beyond_the_context_is_an_error_not_a_cut(model: Any, tmp_path: Path) -> None:
+    long = Item("long", "word " * 200, ("a", "b", "c"), 0)
+    c = Cell("M", "B", "first-token", [long], (), readout_orderings("first-token", 3), 2)
+    with pytest.raises(
+        ValueError, match=r"checkpoint M: item 'long' needs \d+ tokens, the context holds 512"
+    ):
+        read_cell(c, model, letter_tokenizer(), MANIFEST, tmp_path)
+
+
+def test_provenance_holds_what_shaped_the_numbers(model: Any, tmp_path: Path) -> None:
+    sweep = read_cell(cell(), model, letter_tokenizer(), MANIFEST, tmp_path)
+    assert sweep.metadata["revision"] == "abc"
+    assert sweep.metadata["dtype"] == "float32"
+    for name in ("prompt_sha256", "items_sha256", "exemplars_sha256"):
+        assert len(sweep.metadata[name]) == 64
+    assert "+" not in sweep.metadata["versions"]["torch"]
