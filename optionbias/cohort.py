@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -105,11 +106,16 @@ def read_cohort(path: Path, builtin: dict[str, int], needs_models: bool = True) 
     check(raw, "cohort", source)
     faults = _repeated(raw, source)
     checkpoints = {c["name"]: c for c in sorted(raw["checkpoints"], key=lambda c: c["name"])}
-    benchmarks = {b["name"]: b for b in sorted(raw["benchmarks"], key=lambda b: b["name"])}
+    benchmarks = {
+        b["name"]: {**b, "K": int(b["K"])}
+        for b in sorted(raw["benchmarks"], key=lambda b: b["name"])
+    }
     for name, checkpoint in checkpoints.items():
         base = checkpoint.get("base")
-        if base is not None and base not in checkpoints:
-            faults.append(f"{source}: checkpoint {name}: `base` {base} is not in the cohort")
+        if base is not None and (base not in checkpoints or base == name):
+            faults.append(f"{source}: checkpoint {name}: `base` {base} is not another checkpoint")
+        if not math.isfinite(checkpoint["params_b"]):
+            faults.append(f"{source}: checkpoint {name}: `params_b` is not a finite number")
         if needs_models and "source" not in checkpoint:
             faults.append(f"{source}: checkpoint {name}: missing key `source` (needed to run it)")
     for name, benchmark in benchmarks.items():

@@ -14,7 +14,6 @@ from optionbias.orderings import (
     cyclic,
     find,
     identity,
-    is_cyclic_set,
     position_shares,
 )
 
@@ -41,6 +40,8 @@ class Design:
         if counts is None:
             return cls(rows)
         weights = np.asarray(counts)
+        if weights.ndim not in (1, 2) or weights.shape[-1] != rows.shape[-2]:
+            raise OrderingError(f"counts {weights.shape} do not fit orderings {rows.shape}")
         if not np.issubdtype(weights.dtype, np.integer) or (weights < 0).any():
             raise OrderingError("the counts of a design are non-negative whole numbers")
         try:
@@ -93,29 +94,36 @@ class Design:
         """Whether every content is shown equally often at every position (for every item)."""
         return bool(np.abs(self.shares - 1 / self.k).max() <= 1e-12)
 
+    @property
+    def _present(self) -> NDArray[np.bool_]:
+        """Which entries of the design are there, shape (m,) or (N, m)."""
+        shape = self.orderings.shape[:-1] if self.counts is None else self.counts.shape
+        return np.ones(shape, dtype=bool) if self.counts is None else self.counts > 0
+
     @cached_property
     def is_cyclic(self) -> bool:
-        """Whether the design is exactly the K cyclic orderings, each once."""
-        return (
-            self.is_shared
-            and (self.counts is None or bool((self.counts == 1).all()))
-            and is_cyclic_set(self.orderings)
-        )
+        """Whether every item's orderings are exactly the K cyclic ones, each once."""
+        found = find(cyclic(self.k), self.orderings)
+        counts = np.ones(found.shape, dtype=np.int64) if self.counts is None else self.counts
+        shape = np.broadcast_shapes(found.shape, counts.shape)
+        found, counts = np.broadcast_to(found, shape), np.broadcast_to(counts, shape)
+        each = [np.where(found == s, counts, 0).sum(axis=-1) for s in range(self.k)]
+        foreign = np.where(found < 0, counts, 0).sum(axis=-1)
+        return bool((np.array(each) == 1).all() and (foreign == 0).all())
 
-    def column_of(self, pi: ArrayLike) -> int | None:
-        """Column of a shared design that holds ordering `pi`, None where it is absent."""
-        if not self.is_shared:
-            return None
-        column = int(find(self.orderings, pi))
-        if column < 0 or (self.counts is not None and self.counts[column] == 0):
-            return None
-        return column
+    def column_of(self, pi: ArrayLike) -> NDArray[np.int64] | None:
+        """Column that holds ordering `pi` (its first copy), for each item or shared.
 
-    def canonical_column(self) -> int | None:
-        """Column of pi_0, None if the design does not hold it."""
+        Returns shape () for a shared design, else (N,); None if any item lacks it.
+        """
+        holds = (self.orderings == np.asarray(pi)).all(axis=-1) & self._present
+        return holds.argmax(axis=-1) if holds.any(axis=-1).all() else None
+
+    def canonical_column(self) -> NDArray[np.int64] | None:
+        """Column of pi_0, None if the design does not hold it for every item."""
         return self.column_of(identity(self.k))
 
-    def fluctuation_columns(self) -> tuple[int, int] | None:
+    def fluctuation_columns(self) -> tuple[NDArray[np.int64], NDArray[np.int64]] | None:
         """Columns of the rotations pi_0 and pi_floor(K/2) (Appendix F), None if either is absent."""
         rotations = cyclic(self.k)
         first, second = (self.column_of(rotations[s]) for s in (0, self.k // 2))

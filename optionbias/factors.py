@@ -146,12 +146,13 @@ def kl_to_uniform(shares: ArrayLike) -> Vector:
 
 
 def population_sd(vector: ArrayLike) -> float:
-    """Population SD over the K entries; exactly 0 where all entries are equal.
+    """Population SD over the K entries: exactly 0 for equal entries, the same in any order of them.
 
-    A plain SD of equal entries can come out as 1e-17, and a factor's logarithm must not see that.
+    A plain SD of equal entries can come out as 1e-17, which a factor's logarithm must not see, and
+    cells that differ by the order of letters alone must tie in a rank correlation.
     """
-    x = np.asarray(vector, dtype=np.float64)
-    return 0.0 if (x == x[0]).all() else float(x.std())
+    x = np.sort(np.asarray(vector, dtype=np.float64))
+    return 0.0 if x[0] == x[-1] else float(x.std())
 
 
 def cell_statistics(contents: ArrayLike, gold: ArrayLike, design: Design) -> CellStatistics:
@@ -201,7 +202,9 @@ def cell_statistics(contents: ArrayLike, gold: ArrayLike, design: Design) -> Cel
         m=design.m,
         K=k,
         accuracy=accuracy,
-        canonical_accuracy=np.nan if canonical is None else float(correct[:, canonical].mean()),
+        canonical_accuracy=np.nan
+        if canonical is None
+        else float(_column(correct, canonical).mean()),
         flip_rate=fl,
         skew=population_sd(g),
         pooled_sd=population_sd(f),
@@ -211,7 +214,9 @@ def cell_statistics(contents: ArrayLike, gold: ArrayLike, design: Design) -> Cel
         placement_range=float(by_letter.max() - by_letter.min()),
         std_h=population_sd(h),
         range_h=float(h.max() - h.min()),
-        fluctuation_rate=np.nan if pair is None else float((z[:, pair[0]] != z[:, pair[1]]).mean()),
+        fluctuation_rate=np.nan
+        if pair is None
+        else float((_column(z, pair[0]) != _column(z, pair[1])).mean()),
         kl=float(kl_to_uniform(f)),
         per_item_kl=float(kl_to_uniform(f_q).mean()),
         per_item_sd=float(f_q.std(axis=1).mean()),
@@ -248,6 +253,11 @@ def _pooled(counts: Vector, shares: Vector, sizes: Vector) -> Vector:
     if (sizes == sizes[0]).all():
         return counts.sum(axis=0) / (len(sizes) * sizes[0])
     return shares.mean(axis=0)
+
+
+def _column(values: NDArray[Any], column: NDArray[np.int64]) -> NDArray[Any]:
+    """One column of (N, m) values, the same for all items (shape ()) or one an item (N,)."""
+    return values[:, column] if column.ndim == 0 else values[np.arange(len(values)), column]
 
 
 def _kept_content(z: NDArray[np.int64], design: Design) -> NDArray[np.int64]:

@@ -27,12 +27,13 @@ def residuals(statistics: CellStatistics, contents: ArrayLike, design: Design) -
     s = statistics
     skew, std_h, range_h = (0.0 if s.flip_rate == 0 else x for x in (s.skew, s.std_h, s.range_h))
     product = s.flip_rate * skew
+    cap = np.minimum(1.0, s.m * (1 - s.accuracy))
     found = {
-        "flip cap": max(0.0, s.flip_rate - min(1.0, s.m * (1 - s.accuracy))),
-        "two-order disagreement": max(0.0, _largest_disagreement(contents, design) - s.flip_rate),
+        "flip cap": _excess(s.flip_rate, cap),
+        "two-order disagreement": _excess(_largest_disagreement(contents, design), s.flip_rate),
         "corrected identity": abs(s.corrected_sd - product),
-        "deviation bound": max(0.0, abs(s.pooled_sd - product) - s.std_b),
-        "design bound": max(0.0, s.std_b - (1 - s.flip_rate) * s.design_bound),
+        "deviation bound": _excess(abs(s.pooled_sd - product), s.std_b),
+        "design bound": _excess(s.std_b, (1 - s.flip_rate) * s.design_bound),
     }
     if design.is_balanced:
         kl_g = 0.0 if s.flip_rate == 0 else float(kl_to_uniform(s.g))
@@ -40,9 +41,14 @@ def residuals(statistics: CellStatistics, contents: ArrayLike, design: Design) -
             "pooling identity": abs(s.pooled_sd - product),
             "balanced RStd": abs(s.balanced_rstd - s.flip_rate * std_h),
             "placement range": abs(s.placement_range - s.flip_rate * range_h),
-            "divergence bound": max(0.0, s.kl - s.flip_rate * kl_g),
+            "divergence bound": _excess(s.kl, s.flip_rate * kl_g),
         }
     return found
+
+
+def _excess(left: float, right: float) -> float:
+    """How far `left <= right` is from holding; NaN where either side is undefined."""
+    return float(np.maximum(0.0, left - right))
 
 
 def assert_identities(

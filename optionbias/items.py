@@ -21,6 +21,7 @@ from optionbias.item import Item
 from optionbias.orderings import LETTERS
 
 LISTED_FAULTS = 50
+MAX_FIELD = 1 << 30
 
 
 class ItemsError(ValueError):
@@ -211,13 +212,25 @@ def _csv_rows(file: Path) -> Rows:
     yield from ((number, "not UTF-8") for number in bad)
     if bad:
         return
-    reader = csv.DictReader(io.StringIO("\n".join(str(line) for _, line in lines)))
-    start = 2
-    for row in reader:
-        if None in row or None in row.values():
-            yield start, "the number of fields differs from the header's"
-        else:
-            yield start, dict(row)
+    csv.field_size_limit(MAX_FIELD)
+    reader = csv.reader(io.StringIO("\n".join(str(line) for _, line in lines), newline=""))
+    header: list[str] | None = None
+    start = 1
+    while True:
+        try:
+            fields = next(reader)
+        except StopIteration:
+            return
+        except csv.Error as error:
+            yield start, f"not CSV ({error})"
+            return
+        # A quoted field may span lines: a row is named by the line on which it starts.
+        if fields and header is None:
+            header = fields
+        elif fields and header is not None and len(fields) != len(header):
+            yield start, f"{len(fields)} fields where the header has {len(header)}"
+        elif fields and header is not None:
+            yield start, dict(zip(header, fields, strict=True))
         start = reader.line_num + 1
 
 

@@ -164,6 +164,8 @@ def _reversals(
     reversing: dict[str, dict[str, NDArray[np.bool_]]] = {}
     members: dict[str, NDArray[np.int64]] = {}
     for benchmark, rows in frame.groupby("benchmark", sort=True):
+        if (rows["n_shared"] == 0).any():
+            continue  # checkpoints that share no item cannot be compared
         names = sorted(rows["checkpoint"].unique())
         members[str(benchmark)] = np.array([checkpoints.index(n) for n in names])
         reversing[str(benchmark)] = {}

@@ -64,13 +64,18 @@ class Answers:
         logp: (N, M, K) corrected, renormalised log-probabilities in presented order (float64);
             None for the majority vote and for generated answers.
         priors: name -> prior that was divided out, in order (`pride`, `batch-after-pride`, ...).
-        ties: how many answers were decided by the tie rule.
+        tied: (N,) how many of an item's answers were decided by the tie rule.
     """
 
     positions: NDArray[np.int64]
     logp: NDArray[np.float64] | None
+    tied: NDArray[np.int64]
     priors: dict[str, Prior] = field(default_factory=dict)
-    ties: int = 0
+
+    @property
+    def ties(self) -> int:
+        """How many answers were decided by the tie rule."""
+        return int(self.tied.sum())
 
 
 def normalised(stored: ArrayLike) -> NDArray[np.float64]:
@@ -101,21 +106,20 @@ def needs_prior(operation: str) -> bool:
 def is_available(operation: str, queries: Queries) -> bool:
     """Whether these queries can carry out `operation` (log-probabilities, reversals at hand)."""
     corrections, aggregation = steps(operation)
-    if corrections and queries.logp is None:
+    if (corrections or aggregation == "reversal") and queries.logp is None:
         return False
     return aggregation != "reversal" or queries.reversed_logp is not None
 
 
-def choose(scores: ArrayLike) -> tuple[NDArray[np.int64], int]:
-    """The lowest letter among scores within 1e-9 of the row's largest, and how many rows tied.
+def choose(scores: ArrayLike) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+    """The lowest letter among scores within 1e-9 of the row's largest, and which rows tied.
 
     Args:
         scores: (..., K) log scores.
     """
     values = np.asarray(scores)
     close = values >= values.max(axis=-1, keepdims=True) - TIE_TOLERANCE
-    ties = int((np.count_nonzero(close, axis=-1) > 1).sum())
-    return close.argmax(axis=-1), ties
+    return close.argmax(axis=-1), np.count_nonzero(close, axis=-1) > 1
 
 
 def reversal_product(logp: ArrayLike, reversed_logp: ArrayLike) -> NDArray[np.float64]:
@@ -125,21 +129,25 @@ def reversal_product(logp: ArrayLike, reversed_logp: ArrayLike) -> NDArray[np.fl
     position r is at position K-1-r in the reversal, so the second is read backwards (D.2).
     """
     total = np.asarray(logp) + np.asarray(reversed_logp)[..., ::-1]
-    return log_softmax(total, axis=-1)
+    # Certain queries that contradict each other rule out every content alike: all are tied.
+    impossible = np.isneginf(total).all(axis=-1, keepdims=True)
+    return log_softmax(np.where(impossible, 0.0, total), axis=-1)
 
 
-def majority_vote(positions: ArrayLike, orderings: ArrayLike) -> tuple[NDArray[np.int64], int]:
+def majority_vote(
+    positions: ArrayLike, orderings: ArrayLike
+) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
     """One content per item, its most frequent over the pool, ties to the lowest content index.
 
-    Returns the position of that content in every presented ordering (N, M), and how many items
+    Returns the position of that content in every presented ordering (N, M), and which items
     were decided by the tie rule.
     """
     pi = np.asarray(orderings)
     z = contents_of(positions, pi)
     votes = (z[:, :, None] == np.arange(pi.shape[-1])).sum(axis=1)
     winner = votes.argmax(axis=1)
-    ties = int(((votes == votes.max(axis=1, keepdims=True)).sum(axis=1) > 1).sum())
-    return positions_of(np.repeat(winner[:, None], z.shape[1], axis=1), pi), ties
+    tied = np.count_nonzero(votes == votes.max(axis=1, keepdims=True), axis=1) > 1
+    return positions_of(np.repeat(winner[:, None], z.shape[1], axis=1), pi), tied
 
 
 def apply(operation: str, queries: Queries, alpha: float = 1.0) -> Answers:
@@ -169,11 +177,13 @@ def apply(operation: str, queries: Queries, alpha: float = 1.0) -> Answers:
             mirrored = divide_out(mirrored, prior, alpha)
     if logp is not None and mirrored is not None:
         logp = reversal_product(logp, mirrored)
-    if logp is None or operation == "none" or operation == "vote":
-        positions, ties = queries.choice.astype(np.int64), 0
-    else:
+    if logp is not None and (corrections or aggregation == "reversal"):
         positions, ties = choose(logp)
+        tied = ties.sum(axis=-1)
+    else:
+        positions = queries.choice.astype(np.int64)
+        tied = np.zeros(len(positions), dtype=np.int64)
     if aggregation == "vote":
-        positions, ties = majority_vote(positions, queries.orderings)
-        logp = None
-    return Answers(positions, logp, priors, ties)
+        positions, vote_ties = majority_vote(positions, queries.orderings)
+        tied, logp = vote_ties.astype(np.int64), None
+    return Answers(positions, logp, tied, priors)

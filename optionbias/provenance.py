@@ -26,7 +26,11 @@ def _imports(path: Path) -> frozenset[Path]:
             names |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom) and node.module:
             names |= {node.module, *(f"{node.module}.{alias.name}" for alias in node.names)}
-    return frozenset(p for name in names for p in [module_path(name)] if p is not None)
+    # Importing a.b.c runs the packages a and a.b too.
+    wanted = {
+        ".".join(name.split(".")[:i]) for name in names for i in range(1, name.count(".") + 2)
+    }
+    return frozenset(p for name in wanted for p in [module_path(name)] if p is not None)
 
 
 def module_path(name: str) -> Path | None:

@@ -72,6 +72,8 @@ def within_benchmarks(
         draws_by_benchmark.append(weighted_spearman(x, y, weights))
         half = split_half(halves[halves["benchmark"] == benchmark], factor)
         values.append((spearman(x, y), half, spearman_brown(half)))
+    if not values:
+        return Reliability(float("nan"), percentile_interval([]), float("nan"), float("nan"), 0)
     table = np.array(values)
     stacked = np.array(draws_by_benchmark)
     some = ~np.isnan(stacked).all(axis=0)

@@ -142,7 +142,7 @@ def percentile_interval(values: ArrayLike, level: float = 0.95) -> Interval:
     """Central percentile interval of the draws (numpy `linear` quantiles), undefined draws left out."""
     x = np.asarray(values, dtype=np.float64)
     defined = x[~np.isnan(x)]
-    left_out = 1 - len(defined) / len(x) if len(x) else 1.0
+    left_out = (len(x) - len(defined)) / len(x) if len(x) else 1.0
     if len(defined) == 0:
         return Interval(float("nan"), float("nan"), left_out)
     tail = (1 - level) / 2

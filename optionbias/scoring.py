@@ -6,7 +6,7 @@ items and the random halves are the benchmark's.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -150,7 +150,6 @@ def score_benchmark(
     """
     scores = BenchmarkScores()
     compared: dict[str, ScoredCell] = {}
-    halved: dict[str, ScoredCell] = {}
     for sweep in sweeps:
         checkpoint, readout = str(sweep.metadata["checkpoint"]), str(sweep.metadata["readout"])
         key = {"checkpoint": checkpoint, "benchmark": benchmark, "readout": readout}
@@ -163,11 +162,13 @@ def score_benchmark(
             continue
         _score_cell(scores, sweep, cell, key)
         if readout == "first-token":
-            halved[checkpoint] = cell
             if cell.reversed_usable.any():
                 compared[checkpoint] = cell
+            halves = random_halves(
+                len(sweep.items), repetitions, seed, f"table9/halves/{benchmark}"
+            )
+            _halve(scores, key, cell, halves[:, np.isin(sweep.items, cell.items)])
     _compare(scores, benchmark, compared)
-    _halve(scores, benchmark, halved, seed, repetitions)
     return scores
 
 
@@ -214,7 +215,8 @@ def _score_cell(
                     design,
                     measured,
                 )
-        scores.ties.append({**key, "operation": operation, "ties": answers.ties})
+        ties = int(answers.tied[usable].sum())
+        scores.ties.append({**key, "operation": operation, "ties": ties})
     scores.calibration += [{**key, "item": item} for item in cell.items[cell.calibration]]
     priors = {name: p for a in cell.answers.values() for name, p in a.priors.items()}
     scores.priors += [{**key, "prior": n, "values": p.tolist()} for n, p in priors.items()]
@@ -238,8 +240,8 @@ def measures(sweep: Sweep) -> dict[str, Any]:
     """What a sweep says beyond its answers: letter mass, fallback share, repeat disagreement.
 
     Repeat disagreement compares two calls on one ordering; reorder disagreement is the mean over
-    the K-1 pairs of another cyclic ordering with ordering 0 (table 13). Both only where the
-    sweep repeats an ordering.
+    the pairs of another cyclic ordering with that one (table 13). Both only where the sweep
+    repeats an ordering.
     """
     found: dict[str, Any] = {"fallback_share": sweep.metadata.get("fallback_share")}
     presented = sweep.index_of(cyclic(sweep.k))
@@ -247,15 +249,13 @@ def measures(sweep: Sweep) -> dict[str, Any]:
     if sweep.mass is not None and np.isfinite(sweep.mass[:, presented]).any():
         found["median_mass"] = float(np.nanmedian(sweep.mass[:, presented]))
     if sweep.repeats:
-        again, first = next(iter(sorted(sweep.repeats.items())))
-        columns = np.array([again, *presented])
+        again, first = min(sweep.repeats.items())
+        columns = np.array([again, first, *(s for s in presented if s != first)])
         answered = (sweep.choice[:, columns] >= 0).all(axis=1)
         if answered.any():
             z = contents_of(sweep.choice[answered][:, columns], sweep.orderings[columns])
-            others = [i for i, s in enumerate(columns) if s not in (again, first)]
-            base = z[:, [int(np.flatnonzero(columns == first)[0])]]
-            found["repeat_disagreement"] = float((z[:, :1] != base).mean())
-            found["reorder_disagreement"] = float((z[:, others] != base).mean())
+            found["repeat_disagreement"] = float((z[:, 0] != z[:, 1]).mean())
+            found["reorder_disagreement"] = float((z[:, 2:] != z[:, 1:2]).mean())
     return found
 
 
@@ -266,14 +266,12 @@ def _compare(scores: BenchmarkScores, benchmark: str, cells: dict[str, ScoredCel
     all checkpoints of the benchmark share: what rank reversals compare.
     """
     masks = {name: cell.reversed_usable & ~cell.calibration for name, cell in cells.items()}
-    shared: set[str] = set.intersection(
-        *(set(cell.items[masks[name]]) for name, cell in cells.items())
-    ) if cells else set()  # fmt: skip
-    for name, cell in cells.items():
-        mask = masks[name]
-        if not mask.any():
-            continue
-        in_shared = np.array([item in shared for item in cell.items], dtype=bool)
+    masks = {name: mask for name, mask in masks.items() if mask.any()}
+    shared = [set(cells[name].items[mask]) for name, mask in masks.items()]
+    in_all: set[str] = set.intersection(*shared) if shared else set()
+    for name, mask in masks.items():
+        cell = cells[name]
+        in_shared = np.array([item in in_all for item in cell.items], dtype=bool)
         design = Design.of(cell.queries.orderings)
         for operation in OPERATIONS:
             contents = contents_of(cell.answers[operation].positions, cell.queries.orderings)
@@ -300,40 +298,36 @@ def random_halves(n: int, repetitions: int, seed: int, name: str) -> NDArray[np.
 
 
 def _halve(
-    scores: BenchmarkScores,
-    benchmark: str,
-    cells: dict[str, ScoredCell],
-    seed: int,
-    repetitions: int,
+    scores: BenchmarkScores, key: dict[str, Any], cell: ScoredCell, halves: NDArray[np.bool_]
 ) -> None:
-    """Flip rate and skew of the uncorrected answers on random item halves (table 9)."""
-    names: Sequence[str] = sorted({item for cell in cells.values() for item in cell.items})
-    where = {item: i for i, item in enumerate(names)}
-    halves = random_halves(len(names), repetitions, seed, f"table9/halves/{benchmark}")
-    for checkpoint, cell in cells.items():
-        contents = contents_of(cell.queries.choice, cell.queries.orderings)
-        design = Design.of(cell.queries.orderings)
-        flips = flipping(contents, design).astype(np.float64)
-        counts = histograms(cell.queries.choice, design) * flips[:, None]
-        mine = halves[:, [where[item] for item in cell.items]]
-        factors = {}
-        for label, half in (("a", mine), ("b", ~mine)):
-            members = half.astype(np.float64)
-            n_flips = members @ flips
-            with np.errstate(invalid="ignore", divide="ignore"):
-                factors[f"flip_rate_{label}"] = n_flips / members.sum(axis=1)
-                factors[f"skew_{label}"] = _row_sd(members @ counts) / (n_flips * design.k)
-        scores.halves += [
-            {
-                "checkpoint": checkpoint,
-                "benchmark": benchmark,
-                "repetition": repetition,
-                **{name: float(values[repetition]) for name, values in factors.items()},
-            }
-            for repetition in range(repetitions)
-        ]
+    """Flip rate and skew of the uncorrected answers on random item halves (table 9).
+
+    `halves` (repetitions, items of the cell) splits all items of the benchmark, usable or not, so
+    a cell's halves do not depend on which other cells exist.
+    """
+    contents = contents_of(cell.queries.choice, cell.queries.orderings)
+    design = Design.of(cell.queries.orderings)
+    flips = flipping(contents, design).astype(np.float64)
+    counts = histograms(cell.queries.choice, design) * flips[:, None]
+    factors = {}
+    for label, half in (("a", halves), ("b", ~halves)):
+        members = half.astype(np.float64)
+        n_flips = members @ flips
+        with np.errstate(invalid="ignore", divide="ignore"):
+            factors[f"flip_rate_{label}"] = n_flips / members.sum(axis=1)
+            factors[f"skew_{label}"] = _row_sd(members @ counts) / (n_flips * design.k)
+    scores.halves += [
+        {
+            "checkpoint": key["checkpoint"],
+            "benchmark": key["benchmark"],
+            "repetition": repetition,
+            **{name: float(values[repetition]) for name, values in factors.items()},
+        }
+        for repetition in range(len(halves))
+    ]
 
 
 def _row_sd(counts: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Population SD of each row; exactly 0 where a row's entries are equal."""
-    return np.where((counts == counts[:, :1]).all(axis=1), 0.0, counts.std(axis=1))
+    """Population SD of each row, as `factors.population_sd` takes it."""
+    ordered = np.sort(counts, axis=1)
+    return np.where(ordered[:, 0] == ordered[:, -1], 0.0, ordered.std(axis=1))

@@ -8,7 +8,6 @@ import pandas as pd
 
 from optionbias.tables.names import OPERATION_NAMES, READOUT_NAMES
 
-ALL_FLIPS, ALL_STABLE = 0.95, 0.05
 COLUMNS = {
     "accuracy": "accuracy",
     "flip_rate": "flip rate",
@@ -29,11 +28,7 @@ HOW_TO_READ = (
 
 def state(flip_rate: float) -> str:
     """Whether a cell can tell order effects apart: neither all flips nor all stable."""
-    if flip_rate > ALL_FLIPS:
-        return "all flips"
-    if flip_rate < ALL_STABLE:
-        return "all stable"
-    return "between"
+    return "all flips" if flip_rate == 1 else "all stable" if flip_rate == 0 else "between"
 
 
 def summary(cells: pd.DataFrame, identities: pd.DataFrame, cohort: str, small_mass: float) -> str:
@@ -80,8 +75,10 @@ def _flags(cells: pd.DataFrame, small_mass: float) -> list[str]:
         f"{int((states == s).sum())} {s}" for s in ("between", "all flips", "all stable")
     )
     lines = [
-        f"{len(plain)} cells: {counts}. A cell is *all flips* above a flip rate of {ALL_FLIPS:g}, *all "
-        f"stable* below {ALL_STABLE:g}; only the cells *between* can show both factors move.",
+        f"{len(plain)} cells before any operation: {counts}. In an *all flips* cell every item's answer "
+        f"changes with the order (the model follows the letters, not the options), so its flip rate "
+        f"cannot rise and an operation may lower it only by leaving that corner; the *between* cells "
+        f"can show both factors move either way.",
         "",
     ]
     low = plain[plain["median_mass"] < small_mass]

@@ -88,6 +88,8 @@ def write_sweep(path: str | Path, sweep: Sweep) -> None:
     """
     order = np.array(sorted(range(len(sweep.items)), key=lambda i: sweep.items[i]))
     n, m = sweep.choice.shape
+    if n == 0:
+        raise SweepError(f"{path}: no rows: a sweep needs at least one item")
     metadata = {**sweep.metadata, "format": FORMAT, "K": sweep.k}
     metadata["orderings"] = sweep.orderings.tolist()
     columns: dict[str, pa.Array] = {
@@ -166,6 +168,8 @@ def _parse_metadata(table: pa.Table, path: str) -> tuple[dict[str, Any], NDArray
 
 def _check_repeats(metadata: dict[str, Any], orderings: NDArray[np.int64], path: str) -> None:
     repeats = metadata.get("repeats", {})
+    if not isinstance(repeats, dict):
+        raise SweepError(f"{path}: metadata `repeats` is not a mapping of indices")
     first = find(orderings, orderings)
     for index, original in enumerate(first):
         if original == index:
@@ -176,7 +180,8 @@ def _check_repeats(metadata: dict[str, Any], orderings: NDArray[np.int64], path:
                 f"`repeats` does not say"
             )
     for index, original in repeats.items():
-        if not index.isdigit() or int(index) >= len(first) or first[int(index)] != original:
+        known = index.isdigit() and int(index) < len(first) and int(index) != original
+        if not known or first[int(index)] != original:
             raise SweepError(f"{path}: `repeats` maps {index} to {original}, not the same ordering")
 
 
@@ -193,7 +198,16 @@ def _parse(table: pa.Table, path: str) -> Sweep:
     for name in ("item", "gold", "ordering", "logp", "choice"):
         if name not in table.column_names:
             raise SweepError(f"{path}: no column `{name}`")
-    for name in ("item", "gold", "ordering", "choice"):
+    for name, kind in {
+        "item": "string",
+        "gold": "int8",
+        "ordering": "int16",
+        "choice": "int8",
+    }.items():
+        if str(table.schema.field(name).type) not in (kind, f"large_{kind}"):
+            raise SweepError(
+                f"{path}: column `{name}` is {table.schema.field(name).type}, not {kind}"
+            )
         if table[name].null_count:
             raise SweepError(f"{path}: {table[name].null_count} null entries in `{name}`")
     if table.num_rows == 0:

@@ -8,7 +8,7 @@ from typing import Any
 
 import yaml
 from jsonschema import Draft202012Validator
-from jsonschema.exceptions import ValidationError, best_match
+from jsonschema.exceptions import ValidationError
 
 SCHEMAS = Path(__file__).parents[1] / "workflow" / "schemas"
 
@@ -52,12 +52,15 @@ def _describe(error: Any) -> str:
     """One line that names the key, for the kinds of fault a person makes."""
     if error.context:
         # Of the alternatives, speak of the one that this value comes closest to.
-        error = best_match([error]) or error
+        branches: dict[Any, list[Any]] = {}
+        for inner in error.context:
+            branches.setdefault(inner.schema_path[0], []).append(inner)
+        return _describe(min(branches.values(), key=len)[0])
     where = ".".join(str(part) for part in error.absolute_path)
     at = f"`{where}`" if where else "the file"
     if error.validator == "additionalProperties":
         known = sorted(error.schema.get("properties", {}))
-        unknown = sorted(set(error.instance) - set(known))
+        unknown = sorted(set(error.instance) - set(known), key=str)
         prefix = f"{where}." if where else ""
         names = ", ".join(f"`{prefix}{name}`" for name in unknown)
         return f"unknown key {names} (known here: {', '.join(known)})"

@@ -43,7 +43,7 @@ def test_designs_of_different_sizes() -> None:
         ([0, 1], None, "shape"),
         ([[[AB]]], None, "shape"),
         ([[0, 0]], None, "not a permutation"),
-        ([AB, BA], [1, 2, 3], r"counts \(3,\) do not fit \(2, 2\)"),
+        ([AB, BA], [1, 2, 3], r"counts \(3,\) do not fit orderings \(2, 2\)"),
         ([AB, BA], [1, -1], "non-negative"),
         ([AB, BA], [0.5, 1.0], "whole numbers"),
         ([AB, BA], [0, 0], "at least one ordering for every item"),

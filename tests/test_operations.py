@@ -58,10 +58,12 @@ def test_tie_rule_by_hand() -> None:
     rows = [[0, 5e-10], [0, 2e-9], [5e-10, 0], [0, 0], [-1, 0]]
     positions, ties = operations.choose(rows)
     assert positions.tolist() == [0, 1, 0, 0, 1]
-    assert ties == 3
+    assert ties.tolist() == [True, False, True, True, False]
     # Only the distance to the largest counts: A is 1.6e-9 below C, B is 0.8e-9 below.
     positions, ties = operations.choose([[0, 0.8e-9, 1.6e-9], [-math.inf, -math.inf, 0]])
-    assert (positions.tolist(), ties) == ([1, 2], 1)
+    assert (positions.tolist(), ties.tolist()) == ([1, 2], [True, False])
+    # Exactly 1e-9 apart is within.
+    assert operations.choose([0, 1e-9])[0] == slow.choose([0, 1e-9]) == 0
 
 
 def test_reversal_product_by_hand() -> None:
@@ -77,7 +79,7 @@ def test_majority_vote_by_hand() -> None:
     # Letters 0, 1, 3, 0 are contents 0, 0, 1, 1: a tie, so content 0, at letter s.
     positions, ties = operations.majority_vote([[1, 2, 0, 0], [0, 1, 3, 0]], cyclic(4))
     assert positions.tolist() == [[1, 2, 3, 0], [0, 1, 2, 3]]
-    assert ties == 1
+    assert ties.tolist() == [False, True]
 
 
 def test_letter_only_model_by_hand() -> None:

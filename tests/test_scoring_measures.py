@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from optionbias import scoring
-from optionbias.orderings import cyclic, cyclic_and_reversals
+from optionbias.orderings import all_orderings, cyclic, cyclic_and_reversals
 from optionbias.seeds import generator
 from optionbias.sweep import Sweep
 from slow import factors as slow_factors
@@ -48,6 +48,26 @@ def test_a_repeat_counts_for_no_factor() -> None:
     # Contents over the rotations: 0 0 0, 2 2 2, 1 1 2, 0 0 0. The item without a repeat counts.
     assert (row["n_items"], row["m"], row["flip_rate"]) == (4, 3, 0.25)
     assert row["repeat_disagreement"] == pytest.approx(1 / 3)
+
+
+def test_a_repeat_counts_for_no_factor_of_all_orderings() -> None:
+    # pi_0 under a new index, with other answers: the rows are those without it.
+    orderings = all_orderings(3)
+    logits = random_logits(np.random.default_rng(2), 6, orderings)
+    again = logits[:, :1, ::-1]
+    entries = {"readout": "all-orderings", "checkpoint": "alpha"}
+    plain = build_sweep(orderings, logits, [0, 1, 2] * 2, **entries)
+    more = build_sweep(
+        np.concatenate([orderings, orderings[:1]]),
+        np.concatenate([logits, again], axis=1),
+        [0, 1, 2] * 2,
+        repeats={"6": 0},
+        **entries,
+    )
+    found, expected = (pick(score(sweep).cells, design="all") for sweep in (more, plain))
+    assert (len(found), found[0]["m"]) == (1, 6)
+    assert repr({**found[0], **expected[0]}) == repr(found[0])
+    assert found[0]["repeat_disagreement"] > 0
 
 
 def test_no_repeats_no_disagreement() -> None:

@@ -65,7 +65,7 @@ def _scatter(axis: Axes, rows: pd.DataFrame, ks: list[int]) -> None:
             chosen["x"], chosen["y"], s=size, color=colour, marker=marker, label=f"K = {k}",
             linewidths=0.3, edgecolors="white", alpha=0.9, clip_on=False, zorder=2,
         )  # fmt: skip
-    for _, row in rows[rows["label"].fillna("") != ""].iterrows():
+    for _, row in rows[rows["label"].astype("object").fillna("") != ""].iterrows():
         axis.annotate(
             row["label"], (row["x"], row["y"]), fontweight="bold", xytext=(3, 3),
             textcoords="offset points", zorder=3,

@@ -22,10 +22,9 @@ def draw(frame: pd.DataFrame, cohort: str) -> Figure:
         if not np.isfinite([row["x"], row["y"]]).all():
             continue
         colour, marker = style.OPERATION_STYLES[row["operation"]]
-        axis.annotate(
-            "", (row["x"], row["y"]), known[row["parent"]],
-            arrowprops={"arrowstyle": "-|>", "color": colour, "lw": 0.8, "shrinkA": 3, "shrinkB": 3},
-        )  # fmt: skip
+        if np.isfinite(known[row["parent"]]).all():
+            arrow = {"arrowstyle": "-|>", "color": colour, "lw": 0.8, "shrinkA": 3, "shrinkB": 3}
+            axis.annotate("", (row["x"], row["y"]), known[row["parent"]], arrowprops=arrow)
         bars = np.array([[row["x"] - row["x_low"]], [row["x_high"] - row["x"]]])
         tall = np.array([[row["y"] - row["y_low"]], [row["y_high"] - row["y"]]])
         # A percentile interval need not hold the estimate; bars have no negative length.
@@ -39,7 +38,9 @@ def draw(frame: pd.DataFrame, cohort: str) -> Figure:
         )  # fmt: skip
     axis.set(xlabel=r"Mean $\Delta$ log flip rate", ylabel=r"Mean $\Delta$ log skew")
     if len(frame):
-        cells, checkpoints = int(frame["n_x"].max()), int(frame["checkpoints"].iloc[0])
+        rests = frame[["n_x", "n_y"]].to_numpy()
+        low, high, checkpoints = int(rests.min()), int(rests.max()), int(frame["checkpoints"].iloc[0])
+        cells = f"{low}" if low == high else f"{low} to {high}"
         axis.set_title(f"Cohort {cohort}: {cells} cells of {checkpoints} checkpoints, K \u2265 3")
     else:
         axis.set_title(f"Cohort {cohort}: no cell with reversed orderings")

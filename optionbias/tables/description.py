@@ -8,7 +8,9 @@ from optionbias.tables.table import Block, Entry, Table
 
 def table3(inputs: Inputs) -> Table:
     """Table 3, the roster: family, parameters, training, pair and the revision that was run."""
-    revisions = inputs.sweeps.groupby("checkpoint")["revision"].agg(lambda r: sorted(set(r)))
+    revisions = inputs.sweeps.groupby("checkpoint")["revision"].agg(
+        lambda r: sorted(set(r.dropna()))
+    )
     entries = []
     order = sorted(
         inputs.cohort["checkpoints"], key=lambda c: (c["family"], c["params_b"], c["name"])

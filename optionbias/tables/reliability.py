@@ -28,7 +28,7 @@ def table9(inputs: Inputs) -> Table:
     }
     entries = []
     for row, r in rows.items():
-        few = f"rests on {len(cells)} cells" if len(cells) < 30 else ""
+        few = f"rests on {len(cells)} cell{'s' * (len(cells) != 1)}" if len(cells) < 30 else ""
         note = "; ".join(filter(None, [few, r.interval.note]))
         low, high = r.interval.low, r.interval.high
         entries += [

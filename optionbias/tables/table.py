@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -62,7 +63,7 @@ class Table:
             for block in self.blocks
             for entry in block.entries
         ]
-        return pd.DataFrame(rows, columns=list(COLUMNS))
+        return pd.DataFrame(rows, columns=list(COLUMNS)).astype({"n": "Int64"})
 
     def notes(self) -> list[str]:
         """Every distinct note of the entries, in order."""
@@ -104,31 +105,44 @@ def _grid(table: Table, block: Block) -> tuple[list[str], list[list[str]]]:
     return [table.corner, *(title for _, title in heads)], body
 
 
+def _one_line(text: str) -> str:
+    return " ".join(text.split())
+
+
+def _markdown_text(text: str) -> str:
+    return re.sub(r"([\\`*_\[\]<>|#&~$])", r"\\\1", _one_line(text))
+
+
 def markdown(table: Table) -> str:
     """The table as GitHub Markdown."""
-    lines = [f"**Table {table.number}.** {table.caption}", ""]
+    lines = [f"**Table {table.number}.** {_markdown_text(table.caption)}", ""]
     for block in table.blocks:
         heads, body = _grid(table, block)
         if block.heading:
-            lines += [f"*{block.heading}*", ""]
-        escaped = [[c.replace("|", "\\|") for c in row] for row in [heads, *body]]
-        lines.append("| " + " | ".join(escaped[0]) + " |")
+            lines += [f"*{_markdown_text(block.heading)}*", ""]
+        titles, *rows = [[_markdown_text(c) for c in row] for row in [heads, *body]]
+        lines.append("| " + " | ".join(titles) + " |")
         lines.append("|" + "|".join(["---"] + ["---:"] * (len(heads) - 1)) + "|")
-        lines += ["| " + " | ".join(row) + " |" for row in escaped[1:]]
+        lines += ["| " + " | ".join(row) + " |" for row in rows]
         lines.append("")
-    lines += [f"Note: {note}." for note in table.notes()]
+    lines += [f"Note: {_markdown_text(note)}." for note in table.notes()]
     return "\n".join(lines).rstrip() + "\n"
 
 
-_TEX = {"&": r"\&", "%": r"\%", "_": r"\_", "#": r"\#", "$": r"\$", "{": r"\{", "}": r"\}"}
+_TEX = {
+    "&": r"\&", "%": r"\%", "_": r"\_", "#": r"\#", "$": r"\$", "{": r"\{", "}": r"\}",
+    "\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}",
+    # After a line break these would be read as an argument or a star.
+    "[": "{[}", "*": "{*}", "\u2212": "$-$",
+}  # fmt: skip
+
+
+def _tex_text(text: str) -> str:
+    return "".join(_TEX.get(ch, ch) for ch in _typographic(_one_line(text)))
 
 
 def latex(table: Table) -> str:
     """The table as a LaTeX float with booktabs rules."""
-
-    def escape(text: str) -> str:
-        return "".join(_TEX.get(ch, ch) for ch in text.replace("\\", r"\textbackslash "))
-
     width = max(len(_heads(b)) for b in table.blocks) + 1
     lines = [r"\begin{table}", r"\centering", r"\small"]
     lines += [rf"\begin{{tabular}}{{l{'r' * (width - 1)}}}", r"\toprule"]
@@ -137,22 +151,19 @@ def latex(table: Table) -> str:
         if i:
             lines.append(r"\midrule")
         if block.heading:
-            lines.append(rf"\multicolumn{{{width}}}{{l}}{{\emph{{{escape(block.heading)}}}}} \\")
-        lines.append(" & ".join(escape(h) for h in heads) + r" \\")
+            heading = rf"\emph{{{_tex_text(block.heading)}}}"
+            lines.append(rf"\multicolumn{{{width}}}{{l}}{{{heading}}} \\")
+        lines.append(" & ".join(_tex_text(h) for h in heads) + r" \\")
         lines.append(r"\midrule")
-        lines += [" & ".join(_math_minus(escape(c)) for c in row) + r" \\" for row in body]
+        lines += [" & ".join(_tex_text(c) for c in row) + r" \\" for row in body]
     lines += [r"\bottomrule", r"\end{tabular}"]
     caption = " ".join([table.caption, *(f"Note: {n}." for n in table.notes())])
-    lines += [rf"\caption{{{escape(caption)}}}", rf"\label{{tab:{table.number}}}", r"\end{table}"]
+    lines += [
+        rf"\caption{{{_tex_text(caption)}}}",
+        rf"\label{{tab:{table.number}}}",
+        r"\end{table}",
+    ]
     return "\n".join(lines) + "\n"
-
-
-def _math_minus(text: str) -> str:
-    return (
-        text.replace("[-", "[$-$").replace(", -", ", $-$")
-        if not text.startswith("-")
-        else ("$-$" + text[1:].replace("[-", "[$-$").replace(", -", ", $-$"))
-    )
 
 
 def typst(table: Table) -> str:
