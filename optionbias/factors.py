@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import xlogy
 
 from optionbias.design import Design
+from optionbias.short_axis import last_sum
 
 Vector = NDArray[np.float64]
 
@@ -142,7 +143,7 @@ def histograms(values: ArrayLike, design: Design) -> Vector:
 def kl_to_uniform(shares: ArrayLike) -> Vector:
     """sum_r f(r) log2(K f(r)) over the last axis, in bits, with 0 log 0 = 0 (Appendix F)."""
     f = np.asarray(shares, dtype=np.float64)
-    return xlogy(f, f * f.shape[-1]).sum(axis=-1) / np.log(2)
+    return last_sum(xlogy(f, f * f.shape[-1])) / np.log(2)
 
 
 def population_sd(vector: ArrayLike) -> float:
@@ -187,14 +188,14 @@ def cell_statistics(contents: ArrayLike, gold: ArrayLike, design: Design) -> Cel
 
     correct = z == c[:, None]
     weights = design.counts
-    item_accuracy = (correct if weights is None else correct * weights).sum(axis=1) / sizes
+    item_accuracy = last_sum(correct if weights is None else correct * weights) / sizes
     accuracy = float(item_accuracy.sum() / n)
     stable_correct = float((stable & (kept == c)).sum() / n)
     by_letter, h = _accuracy_by_letter(positions, correct, flips, sizes, design)
 
     content_counts = histograms(z, design)
     shares = content_counts / sizes[:, None]
-    entropy = -xlogy(shares, shares).sum(axis=1) / np.log(2)
+    entropy = -last_sum(xlogy(shares, shares)) / np.log(2)
     canonical, pair = design.canonical_column(), design.fluctuation_columns()
     cap = min(1.0, k * (1 - accuracy)) if design.is_cyclic else np.nan
     return CellStatistics(
@@ -219,7 +220,7 @@ def cell_statistics(contents: ArrayLike, gold: ArrayLike, design: Design) -> Cel
         else float((_column(z, pair[0]) != _column(z, pair[1])).mean()),
         kl=float(kl_to_uniform(f)),
         per_item_kl=float(kl_to_uniform(f_q).mean()),
-        per_item_sd=float(f_q.std(axis=1).mean()),
+        per_item_sd=float(np.sqrt(last_sum((f_q - 1 / k) ** 2) / k).mean()),
         pairwise_disagreement=_pairwise_disagreement(content_counts, sizes),
         choice_entropy=float(entropy.mean()) + 0.0,
         flip_cap=cap,
@@ -314,7 +315,7 @@ def _pairwise_disagreement(content_counts: Vector, sizes: Vector) -> float:
     """Mean over items of the share of unordered pairs of orderings that choose different contents."""
     if (sizes < 2).any():
         return float("nan")
-    agreeing = (content_counts * (content_counts - 1)).sum(axis=1)
+    agreeing = last_sum(content_counts * (content_counts - 1))
     return float((1 - agreeing / (sizes * (sizes - 1))).mean())
 
 

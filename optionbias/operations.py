@@ -11,10 +11,11 @@ from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import log_softmax
 
-from optionbias.factors import contents_of, positions_of
+from optionbias.design import Design
+from optionbias.factors import contents_of, histograms, positions_of
 from optionbias.priors import ESTIMATORS, Prior, divide_out
+from optionbias.short_axis import last_max, last_sum, log_softmax
 
 TIE_TOLERANCE = 1e-9
 AGGREGATIONS = ("reversal", "vote")
@@ -80,7 +81,7 @@ class Answers:
 
 def normalised(stored: ArrayLike) -> NDArray[np.float64]:
     """Stored float32 log-probabilities as float64 rows that sum to one exactly."""
-    return log_softmax(np.asarray(stored, dtype=np.float64), axis=-1)
+    return log_softmax(np.asarray(stored, dtype=np.float64))
 
 
 def steps(operation: str) -> tuple[list[str], str | None]:
@@ -118,8 +119,8 @@ def choose(scores: ArrayLike) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
         scores: (..., K) log scores.
     """
     values = np.asarray(scores)
-    close = values >= values.max(axis=-1, keepdims=True) - TIE_TOLERANCE
-    return close.argmax(axis=-1), np.count_nonzero(close, axis=-1) > 1
+    close = values >= last_max(values)[..., None] - TIE_TOLERANCE
+    return close.argmax(axis=-1), last_sum(close) > 1
 
 
 def reversal_product(logp: ArrayLike, reversed_logp: ArrayLike) -> NDArray[np.float64]:
@@ -130,8 +131,8 @@ def reversal_product(logp: ArrayLike, reversed_logp: ArrayLike) -> NDArray[np.fl
     """
     total = np.asarray(logp) + np.asarray(reversed_logp)[..., ::-1]
     # Certain queries that contradict each other rule out every content alike: all are tied.
-    impossible = np.isneginf(total).all(axis=-1, keepdims=True)
-    return log_softmax(np.where(impossible, 0.0, total), axis=-1)
+    total[np.isneginf(last_max(total))] = 0.0
+    return log_softmax(total)
 
 
 def majority_vote(
@@ -144,9 +145,9 @@ def majority_vote(
     """
     pi = np.asarray(orderings)
     z = contents_of(positions, pi)
-    votes = (z[:, :, None] == np.arange(pi.shape[-1])).sum(axis=1)
+    votes = histograms(z, Design(pi))
     winner = votes.argmax(axis=1)
-    tied = np.count_nonzero(votes == votes.max(axis=1, keepdims=True), axis=1) > 1
+    tied = last_sum(votes == last_max(votes)[:, None]) > 1
     return positions_of(np.repeat(winner[:, None], z.shape[1], axis=1), pi), tied
 
 

@@ -10,9 +10,9 @@ import itertools
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import log_softmax
 
 from optionbias.seeds import generator
+from optionbias.short_axis import log_softmax
 
 FLOOR = 1e-12
 PERMUTATIONS_ABOVE_FOUR = 24
@@ -46,7 +46,7 @@ ESTIMATORS = {"pride": pride_prior, "batch": batch_prior}
 
 def divide_out(logp: ArrayLike, prior: ArrayLike, alpha: float = 1.0) -> NDArray[np.float64]:
     """Log-probabilities with `alpha` times the log prior subtracted, renormalised in float64."""
-    return log_softmax(np.asarray(logp, dtype=np.float64) - alpha * np.log(prior), axis=-1)
+    return log_softmax(np.asarray(logp, dtype=np.float64) - alpha * np.log(prior))
 
 
 def letter_permutations(k: int, seed: int) -> NDArray[np.int64]:
