@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from optionbias.atomic import write_text
 from optionbias.sweep import READOUTS
 from optionbias.validation import ConfigError, check, read_yaml
 
@@ -49,7 +51,7 @@ class Cohort:
         beside = self.path.parent / given
         return beside if not given.exists() and beside.exists() else given
 
-    def as_json(self) -> dict[str, Any]:
+    def described(self) -> dict[str, Any]:
         """What tables and figures need of it, without sources or paths."""
         hidden = {"source", "items", "exemplars"}
         return {
@@ -64,6 +66,12 @@ class Cohort:
             ],
             "cells": [list(cell) for cell in self.cells],
         }
+
+
+def write_described(described: dict[str, Any], path: str, log: str) -> None:
+    """Write `Cohort.described()` to `path` as JSON, and a line about it to `log`."""
+    write_text(path, json.dumps(described, indent=1, sort_keys=True))
+    write_text(log, f"cohort {described['name']}: {len(described['cells'])} cells\n")
 
 
 def locate(cohort: str, cohorts_folder: Path) -> Path:

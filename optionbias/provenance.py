@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import ast
 import hashlib
+import os
+import sys
 from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
@@ -47,6 +49,17 @@ def module_path(name: str) -> Path | None:
 @cache
 def _digest(path: Path) -> str:
     return hashlib.sha256(path.read_bytes()).hexdigest()[:16]
+
+
+def use_this_clone() -> None:
+    """Make child processes run this clone's code with the Python that runs now.
+
+    Jobs call `python -m scripts.X`. Whatever else is installed or active, they get the scripts and
+    the package beside the Snakefile; a conda environment still puts its own Python first.
+    """
+    for name, first in (("PYTHONPATH", ROOT), ("PATH", Path(sys.executable).parent)):
+        rest = os.environ.get(name)
+        os.environ[name] = os.pathsep.join([str(first), *([rest] if rest else [])])
 
 
 def code_digests(script: str, *modules: str, files: Iterable[str] = ()) -> dict[str, str]:

@@ -80,7 +80,7 @@ def test_a_cohort_by_hand(tmp_path: Path) -> None:
 
 
 def test_what_tables_and_figures_are_told(tmp_path: Path) -> None:
-    told = read(tmp_path, plain()).as_json()
+    told = read(tmp_path, plain()).described()
     assert told == json.loads(json.dumps(told))
     assert set(told) == {"name", "checkpoints", "benchmarks", "cells"}
     assert [c["name"] for c in told["checkpoints"]] == ["A", "B-it"]
@@ -95,12 +95,12 @@ def test_what_tables_and_figures_are_told(tmp_path: Path) -> None:
 
 
 def test_a_move_of_the_files_changes_nothing_that_tables_read(tmp_path: Path) -> None:
-    before = read(tmp_path, plain()).as_json()
+    before = read(tmp_path, plain()).described()
     raw = plain()
     raw["checkpoints"][1]["source"] = {"path": "elsewhere"}
     raw["benchmarks"][0]["items"] = "other.csv"
     raw["checkpoints"].reverse()
-    assert read(tmp_path, raw).as_json() == before
+    assert read(tmp_path, raw).described() == before
 
 
 def test_paths_are_found_here_or_beside_the_file(tmp_path: Path, monkeypatch) -> None:

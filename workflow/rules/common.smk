@@ -1,7 +1,6 @@
 """Everything that the rules share: the checked config and cohort, paths, and code digests."""
 
 import json
-import os
 import sys
 from pathlib import Path
 
@@ -10,24 +9,16 @@ from snakemake.exceptions import WorkflowError
 if workflow.basedir not in sys.path:
     sys.path.insert(0, workflow.basedir)
 
-from optionbias import catalogue, validation
+from optionbias import catalogue, provenance, validation
 from optionbias.benchmarks.registry import BUILTIN, MODULES
-from optionbias.cohort import Cohort, locate, read_cohort
+from optionbias.cohort import Cohort, locate, read_cohort, write_described
 from optionbias.items import ItemsError, read_user_items
 from optionbias.provenance import code_digests
 
-# Jobs run `python -m scripts.X`: this repository's code, by the interpreter that runs Snakemake
-# unless a conda environment puts its own first.
-os.environ["PYTHONPATH"] = os.pathsep.join(
-    filter(None, [workflow.basedir, os.environ.get("PYTHONPATH")])
-)
-os.environ["PATH"] = os.pathsep.join(
-    [str(Path(sys.executable).parent), os.environ["PATH"]]
-)
+provenance.use_this_clone()
 
 # Readouts whose sweeps this workflow makes itself; others are read from `sweeps`.
 FIRST_TOKEN_READOUTS = ("first-token", "five-shot", "all-orderings")
-JOURNAL = "results/journal"
 
 
 def checked_cohort() -> Cohort:

@@ -4,12 +4,12 @@
 rule cohort:
     output:
         "results/cohort.json",
+    log:
+        "results/logs/cohort.log",
     params:
-        cohort=COHORT.as_json(),
+        cohort=COHORT.described(),
     run:
-        from optionbias.atomic import write_text
-
-        write_text(output[0], json.dumps(params.cohort, indent=1, sort_keys=True))
+        write_described(params.cohort, output[0], log[0])
 
 
 rule benchmark_items:
