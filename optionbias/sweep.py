@@ -136,6 +136,25 @@ def read_sweep(path: str | Path) -> Sweep:
     return _parse(table, str(path))
 
 
+def read_cell_sweep(path: str | Path, k: int) -> Sweep:
+    """Read `{readout}/{benchmark}/{checkpoint}.parquet` and check that it is that cell.
+
+    Raises:
+        SweepError: as `read_sweep`, and where the metadata name another readout, benchmark or
+            checkpoint than the path, or another K than the cohort's.
+    """
+    sweep = read_sweep(path)
+    readout, benchmark, name = Path(path).parts[-3:]
+    expected = {"readout": readout, "benchmark": benchmark, "checkpoint": name[: -len(".parquet")]}
+    for key, value in {**expected, "K": k}.items():
+        if sweep.metadata[key] != value:
+            raise SweepError(
+                f"{path}: the metadata's `{key}` is {sweep.metadata[key]!r}, not {value!r}: is this "
+                f"the file of another cell?"
+            )
+    return sweep
+
+
 def _parse_metadata(table: pa.Table, path: str) -> tuple[dict[str, Any], NDArray[np.int64]]:
     raw = (table.schema.metadata or {}).get(b"sweep")
     if raw is None:

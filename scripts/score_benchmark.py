@@ -6,10 +6,11 @@ from pathlib import Path
 from optionbias import logs
 from optionbias.frames import write_scores
 from optionbias.scoring import score_benchmark
-from optionbias.sweep import read_sweep
+from optionbias.sweep import read_cell_sweep
 
 parser = argparse.ArgumentParser(description=__doc__)
 parser.add_argument("--benchmark", required=True)
+parser.add_argument("--k", type=int, required=True)
 parser.add_argument("--sweeps", type=Path, nargs="+", required=True)
 parser.add_argument("--seed", type=int, required=True)
 parser.add_argument("--repetitions", type=int, required=True)
@@ -19,7 +20,7 @@ args = parser.parse_args()
 
 
 def main() -> None:
-    sweeps = (read_sweep(path) for path in args.sweeps)
+    sweeps = (read_cell_sweep(path, args.k) for path in args.sweeps)
     scores = score_benchmark(args.benchmark, sweeps, args.seed, args.repetitions)
     write_scores(args.folder, scores)
 

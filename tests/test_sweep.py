@@ -1,6 +1,7 @@
 """The sweep file: a round trip, and that nothing but a whole, consistent sweep is read."""
 
 import json
+import re
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -11,7 +12,14 @@ import pyarrow.parquet as pq
 import pytest
 
 from optionbias.orderings import all_orderings, cyclic, cyclic_and_reversals
-from optionbias.sweep import Sweep, SweepError, letter_argmax, read_sweep, write_sweep
+from optionbias.sweep import (
+    Sweep,
+    SweepError,
+    letter_argmax,
+    read_cell_sweep,
+    read_sweep,
+    write_sweep,
+)
 from strategies import build_sweep, log_softmax, random_logits
 
 N, M, K = 3, 6, 3
@@ -354,3 +362,24 @@ def test_rows_that_sum_to_one_survive_float32() -> None:
     # A large K in single precision stays well within the tolerance of the reader.
     logp = log_softmax(np.random.default_rng(0).normal(size=(500, 26)) * 8).astype(np.float32)
     assert np.abs(np.exp(logp.astype(np.float64)).sum(axis=1) - 1).max() < 1e-5
+
+
+@pytest.mark.parametrize(
+    ("place", "k", "message"),
+    [
+        ("closed/exam/M", 3, "`readout` is 'first-token', not 'closed'"),
+        ("first-token/other/M", 3, "`benchmark` is 'exam', not 'other'"),
+        ("first-token/exam/N", 3, "`checkpoint` is 'M', not 'N'"),
+        ("first-token/exam/M", 4, "`K` is 3, not 4"),
+    ],
+)
+def test_a_sweep_in_another_cells_place(tmp_path: Path, place: str, k: int, message: str) -> None:
+    entries = {"readout": "first-token", "benchmark": "exam", "checkpoint": "M"}
+    logits = random_logits(np.random.default_rng(0), 2, cyclic_and_reversals(3))
+    sweep = build_sweep(cyclic_and_reversals(3), logits, [0, 1], **entries)
+    right, wrong = tmp_path / "first-token/exam/M.parquet", tmp_path / f"{place}.parquet"
+    write_sweep(right, sweep)
+    assert read_cell_sweep(right, 3).k == 3
+    write_sweep(wrong, sweep)
+    with pytest.raises(SweepError, match=re.escape(f"{wrong}: the metadata's {message}")):
+        read_cell_sweep(wrong, k)

@@ -85,7 +85,7 @@ def mini_cohort(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The cohort `mini` with a few items per benchmark."""
     cohort = yaml.safe_load((ROOT / "workflow" / "cohorts" / "mini.yaml").read_text())
     for readout in cohort["readouts"].values():
-        readout["items"] = 6
+        readout["items"] = 4
     path = tmp_path_factory.mktemp("cohort") / "mini-few.yaml"
     path.write_text(yaml.safe_dump(cohort))
     return path

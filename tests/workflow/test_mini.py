@@ -42,7 +42,7 @@ def test_cells_have_the_promised_columns_and_rows(mini: Workflow) -> None:
     plain = csv[(csv["operation"] == "none") & (csv["subset"] == "all")]
     # Two checkpoints, three benchmarks, two readouts.
     assert len(plain) == 12
-    assert set(plain["n_items"]) == {6}
+    assert set(plain["n_items"]) == {4}
     first = parquet.iloc[0]
     assert json.loads(csv.iloc[0]["f"]) == pytest.approx(list(first["f"]))
     # With two options the reversal of an ordering is the other ordering: no reversal rows.

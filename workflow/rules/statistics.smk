@@ -27,13 +27,14 @@ rule score_benchmark:
     resources:
         mem_mb=2000,
     params:
+        k=lambda wc: COHORT.benchmarks[wc.benchmark]["K"],
         seed=config["seed"],
         repetitions=config["repetitions"],
         folder=subpath(output[0], parent=True),
         code=code_digests("scripts/score_benchmark.py"),
     shell:
         """
-        python -m scripts.score_benchmark --benchmark {wildcards.benchmark} --sweeps {input.sweeps:q} \
+        python -m scripts.score_benchmark --benchmark {wildcards.benchmark} --k {params.k} --sweeps {input.sweeps:q} \
             --seed {params.seed} --repetitions {params.repetitions} --folder {params.folder:q} --log {log:q}
         """
 
