@@ -39,24 +39,24 @@ def table2(inputs: Inputs) -> Table:
     top = [
         entry
         for operation in names.OPERATION_NAMES
-        for entry in _row(names.OPERATION_NAMES[operation], effects, operation, None, few)
+        for entry in _row(names.OPERATION_NAMES[operation], effects, operation, None)
     ]
     bottom = [
         entry
         for operation, minus in PAIRS
         for entry in _row(
             f"{names.OPERATION_NAMES[operation]} minus {names.OPERATION_NAMES[minus]}",
-            effects, operation, minus, few,
+            effects, operation, minus,
         )
     ]  # fmt: skip
     decimals = dict.fromkeys(
         (names.PLACEMENT_RANGE, names.RANK_REVERSALS, names.D_ACCURACY, names.D_STABLE_WRONG), 1
     )
     blocks = [Block("Operations", top), Block("Paired differences", bottom)]
-    return Table("2", CAPTION, blocks, decimals, corner="Operation")
+    return Table("2", CAPTION, blocks, decimals, corner="Operation", note=few)
 
 
-def _row(row: str, effects: Effects, operation: str, minus: str | None, few: str) -> list[Entry]:
+def _row(row: str, effects: Effects, operation: str, minus: str | None) -> list[Entry]:
     # Changes are from the baseline, so the baseline's own are zero and need no subtraction there.
     from_baseline = minus if minus is not None else "none"
     columns: list[tuple[str, str, float, Callable[[], Estimate]]] = [
@@ -87,6 +87,5 @@ def _row(row: str, effects: Effects, operation: str, minus: str | None, few: str
         low, high = (
             (float("nan"),) * 2 if zero else (scale * e.interval.low, scale * e.interval.high)
         )
-        note = "; ".join(filter(None, [few, e.interval.note]))
-        entries.append(Entry(row, column, scale * e.value, low, high, unit, e.n, note))
+        entries.append(Entry(row, column, scale * e.value, low, high, unit, e.n, e.interval.note))
     return entries

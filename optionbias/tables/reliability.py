@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from math import isnan
+
 from optionbias.reliability import over_cells, within_benchmarks
 from optionbias.tables import names
 from optionbias.tables.inputs import Inputs
 from optionbias.tables.table import Block, Entry, Table
 
+FEW_CELLS = 30
 CAPTION = (
     "Reliability over the first-token cells: Spearman correlation with accuracy (95% intervals that "
     "resample cells), and split-half Spearman correlation over random item halves, uncorrected and "
@@ -28,13 +31,23 @@ def table9(inputs: Inputs) -> Table:
     }
     entries = []
     for row, r in rows.items():
-        few = f"rests on {len(cells)} cell{'s' * (len(cells) != 1)}" if len(cells) < 30 else ""
-        note = "; ".join(filter(None, [few, r.interval.note]))
         low, high = r.interval.low, r.interval.high
+        note = _undefined(r.with_accuracy) or r.interval.note
         entries += [
             Entry(row, names.SPEARMAN_ACCURACY, r.with_accuracy, low, high, n=r.n, note=note),
-            Entry(row, names.SPLIT_HALF, r.split_half, n=r.n, note=few),
-            Entry(row, names.SPEARMAN_BROWN, r.spearman_brown, n=r.n, note=few),
+            Entry(row, names.SPLIT_HALF, r.split_half, n=r.n, note=_undefined(r.split_half)),
+            Entry(
+                row,
+                names.SPEARMAN_BROWN,
+                r.spearman_brown,
+                n=r.n,
+                note=_undefined(r.spearman_brown),
+            ),
         ]
     decimals = dict.fromkeys((names.SPEARMAN_ACCURACY, names.SPLIT_HALF, names.SPEARMAN_BROWN), 3)
-    return Table("9", CAPTION, [Block("", entries)], decimals, corner="Statistic")
+    few = f"rests on {len(cells)} cell{'s' * (len(cells) != 1)}" if len(cells) < FEW_CELLS else ""
+    return Table("9", CAPTION, [Block("", entries)], decimals, corner="Statistic", note=few)
+
+
+def _undefined(correlation: float) -> str:
+    return "undefined: too few cells, or equal ranks" if isnan(correlation) else ""

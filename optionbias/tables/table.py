@@ -47,6 +47,7 @@ class Table:
         caption: what it shows, one or two sentences.
         blocks: its parts, top to bottom.
         decimals: column -> decimals (2 unless said).
+        note: what is to be said of every value.
         corner: heading of the first column.
     """
 
@@ -55,19 +56,24 @@ class Table:
     blocks: list[Block]
     decimals: dict[str, int] = field(default_factory=dict)
     corner: str = ""
+    note: str = ""
 
     def tidy(self) -> pd.DataFrame:
         """The rows with the columns that every table's CSV promises."""
         rows = [
-            {"table": self.number, **vars(entry)}
+            {"table": self.number, **vars(e), "note": "; ".join(filter(None, [self.note, e.note]))}
             for block in self.blocks
-            for entry in block.entries
+            for e in block.entries
         ]
         return pd.DataFrame(rows, columns=list(COLUMNS)).astype({"n": "Int64"})
 
     def notes(self) -> list[str]:
-        """Every distinct note of the entries, in order."""
-        return list(dict.fromkeys(e.note for b in self.blocks for e in b.entries if e.note))
+        """What the table and its entries note, each once; an entry's own note says whose it is."""
+        noted: dict[str, list[str]] = {}
+        for entry in (e for b in self.blocks for e in b.entries if e.note):
+            noted.setdefault(entry.note, []).append(f"{entry.row}, {entry.column}")
+        own = [f"{w[0]}: {n}" if len(w) == 1 and len(noted) > 1 else n for n, w in noted.items()]
+        return [self.note, *own] if self.note else own
 
     def text(self, entry: Entry | None) -> str:
         """An entry as it is printed: value and interval; empty where undefined."""
@@ -97,6 +103,14 @@ def _heads(block: Block) -> list[tuple[str, str]]:
     return [(c, f"{c} ({units[c]})" if units[c] else c) for c in columns]
 
 
+def _texts(block: Block) -> list[bool]:
+    """Which columns hold texts alone: those are set flush left."""
+    return [
+        all(isinstance(e.value, str) for e in block.entries if e.column == column)
+        for column, _ in _heads(block)
+    ]
+
+
 def _grid(table: Table, block: Block) -> tuple[list[str], list[list[str]]]:
     heads = _heads(block)
     cells = {(e.row, e.column): e for e in block.entries}
@@ -122,10 +136,11 @@ def markdown(table: Table) -> str:
             lines += [f"*{_markdown_text(block.heading)}*", ""]
         titles, *rows = [[_markdown_text(c) for c in row] for row in [heads, *body]]
         lines.append("| " + " | ".join(titles) + " |")
-        lines.append("|" + "|".join(["---"] + ["---:"] * (len(heads) - 1)) + "|")
+        rule = ["---" if texts else "---:" for texts in _texts(block)]
+        lines.append("|" + "|".join(["---", *rule]) + "|")
         lines += ["| " + " | ".join(row) + " |" for row in rows]
         lines.append("")
-    lines += [f"Note: {_markdown_text(note)}." for note in table.notes()]
+    lines += [f"Note: {_markdown_text(note)}.\n" for note in table.notes()]
     return "\n".join(lines).rstrip() + "\n"
 
 
@@ -145,7 +160,9 @@ def latex(table: Table) -> str:
     """The table as a LaTeX float with booktabs rules."""
     width = max(len(_heads(b)) for b in table.blocks) + 1
     lines = [r"\begin{table}", r"\centering", r"\small"]
-    lines += [rf"\begin{{tabular}}{{l{'r' * (width - 1)}}}", r"\toprule"]
+    widest = max(table.blocks, key=lambda b: len(_heads(b)))
+    columns = "l" + "".join("l" if texts else "r" for texts in _texts(widest))
+    lines += [rf"\begin{{tabular}}{{{columns}}}", r"\toprule"]
     for i, block in enumerate(table.blocks):
         heads, body = _grid(table, block)
         if i:
@@ -167,48 +184,42 @@ def latex(table: Table) -> str:
 
 
 def typst(table: Table) -> str:
-    """The table as a Typst figure."""
+    """The table as a Typst figure that carries the paper's number."""
 
     def cell(text: str) -> str:
+        # No line break inside an interval.
+        text = re.sub(
+            r"(\[[^\[\] ]+), ([^\[\] ]+\])", "\\1,\u00a0\\2", _typographic(_one_line(text))
+        )
         quoted = text.replace("\\", "\\\\").replace('"', '\\"')
         return f'[#"{quoted}"]' if text else "[]"
 
-    width = max(len(_heads(b)) for b in table.blocks) + 1
-    lines = ["#figure(kind: table, caption: [" + _typst_text(table) + "], table("]
-    lines.append(f"  columns: {width}, align: (left,{' right,' * (width - 1)}), stroke: none,")
-    lines.append("  table.hline(),")
+    widest = max(table.blocks, key=lambda b: len(_heads(b)))
+    width = len(_heads(widest)) + 1
+    align = ["left", *("left" if texts else "right" for texts in _texts(widest))]
+    caption = " ".join([table.caption, *(f"Note: {n}." for n in table.notes())])
+    lines = [
+        f"#figure(kind: table, numbering: none, caption: [*Table {table.number}.* #{cell(caption)}],"
+    ]
+    lines.append(f"  table(columns: {width}, align: ({', '.join(align)}), stroke: none,")
     for i, block in enumerate(table.blocks):
         heads, body = _grid(table, block)
-        if i:
-            lines.append("  table.hline(stroke: 0.5pt),")
+        # The first heading is repeated on every page that the table runs over.
+        lines.append("  table.header(table.hline()," if i == 0 else "  table.hline(stroke: 0.5pt),")
         if block.heading:
             lines.append(f"  table.cell(colspan: {width}, align: left, emph{cell(block.heading)}),")
         for row in [heads, *body]:
             padded = row + [""] * (width - len(row))
-            lines.append("  " + ", ".join(cell(_typographic(c)) for c in padded) + ",")
+            lines.append("  " + ", ".join(cell(c) for c in padded) + ",")
             if row is heads:
-                lines.append("  table.hline(stroke: 0.5pt),")
+                lines.append("  table.hline(stroke: 0.5pt)," + ")," * (i == 0))
     lines += ["  table.hline(),", f")) <table-{table.number}>"]
     return "\n".join(lines) + "\n"
 
 
 def _typographic(text: str) -> str:
-    """Hyphens before digits as minus signs."""
-    return "".join(
-        "\u2212"
-        if ch == "-"
-        and i + 1 < len(text)
-        and text[i + 1].isdigit()
-        and (i == 0 or text[i - 1] in " [")
-        else ch
-        for i, ch in enumerate(text)
-    )
-
-
-def _typst_text(table: Table) -> str:
-    text = " ".join([table.caption, *(f"Note: {n}." for n in table.notes())])
-    quoted = text.replace("\\", "\\\\").replace('"', '\\"')
-    return f'#"{quoted}"'
+    """Hyphens before numbers as minus signs."""
+    return re.sub(r"(^|[ \[])-(?=\d)", "\\1\u2212", text)
 
 
 WRITERS: dict[str, Callable[[Table], str]] = {"md": markdown, "tex": latex, "typ": typst}

@@ -118,8 +118,11 @@ def read_typst(text: str) -> tuple[list[str], str]:
     """Texts of all cells in order, and the caption."""
     children = json.loads(typst.query(text.encode(), "table", field="children", one=True))
     caption = json.loads(typst.query(text.encode(), "figure", field="caption", one=True))
-    cells = [spoken(child) for child in children if child["func"] == "cell"]
-    return [cell.replace("\u2212", "-") for cell in cells], spoken(caption["body"])
+    # The first block's headings lie in the header, which repeats on every page.
+    flat = [c for child in children for c in child.get("children", [child])]
+    cells = [spoken(child) for child in flat if child["func"] == "cell"]
+    plain = [cell.replace("\u2212", "-").replace("\u00a0", " ") for cell in cells]
+    return plain, spoken(caption["body"]).removeprefix("Table 2. ")
 
 
 # --- numbers and tidy rows -------------------------------------------------------------------
@@ -200,7 +203,7 @@ def blocks() -> Table:
 
 def test_layout_by_hand() -> None:
     table = blocks()
-    assert table.notes() == ["few", "other"]
+    assert table.notes() == ["few", "b, y: other"]
     rows, outside = read_markdown(writer.markdown(table))
     grid = [["Row", "x (%)", "y"], ["a", "1.00", "2.00"], ["b", "", "3.00"]]
     assert rows == [*grid, ["Row", "z"], ["c", "-1.00 [-2.00, -0.50]"]]
@@ -209,7 +212,7 @@ def test_layout_by_hand() -> None:
     tex = writer.latex(table)
     assert latex_rows(tex) == rows
     assert "\\begin{tabular}{lrr}" in tex
-    assert latex_caption(tex) == "What it shows. Note: few. Note: other."
+    assert latex_caption(tex) == "What it shows. Note: few. Note: b, y: other."
     assert tex.count("\\begin") == tex.count("\\end") == 2
     for rule in ("\\toprule", "\\bottomrule"):
         assert tex.count(rule) == 1
@@ -217,7 +220,7 @@ def test_layout_by_hand() -> None:
     # Rows of the narrower block are filled up to the table's three columns.
     padded = [["Top"], *grid, ["Bottom"], ["Row", "z", ""], ["c", "-1.00 [-2.00, -0.50]", ""]]
     assert cells == [cell for row in padded for cell in row]
-    assert caption == "What it shows. Note: few. Note: other."
+    assert caption == "What it shows. Note: few. Note: b, y: other."
 
 
 # --- special characters ----------------------------------------------------------------------
