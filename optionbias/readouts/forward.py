@@ -61,9 +61,6 @@ class LetterReader:
         self.model = model
         self.letters = torch.tensor(list(letters), device=model.device)
         self.name = name
-        # transformers 5 renames the argument that 4.57 calls `past_key_values`.
-        known = inspect.signature(model.forward).parameters
-        self._cache_argument = "cache" if "cache" in known else "past_key_values"
         self._shared: tuple[tuple[int, ...], Any] = ((), None)
 
     @torch.inference_mode()
@@ -127,7 +124,9 @@ class LetterReader:
             return cache
         grown = DynamicCache(config=self.model.config) if cache is None else copy.deepcopy(cache)
         ids = torch.tensor([list(tokens)], device=self.model.device)
-        self._forward(ids, grown)
+        # The model without its output matrix: nobody reads the logits of shared tokens.
+        body = self.model.base_model
+        body(input_ids=ids, use_cache=True, **{_cache_argument(body): grown})
         return grown
 
     def _logits(self, cache: Any, suffixes: Sequence[Sequence[int]]) -> torch.Tensor:
@@ -140,7 +139,7 @@ class LetterReader:
         return self._forward(ids, branches)
 
     def _forward(self, ids: torch.Tensor, cache: Any) -> torch.Tensor:
-        reuse = {} if cache is None else {self._cache_argument: cache}
+        reuse = {} if cache is None else {_cache_argument(self.model): cache}
         output = self.model(input_ids=ids, use_cache=cache is not None, logits_to_keep=1, **reuse)
         return output.logits[:, -1]
 
@@ -153,6 +152,12 @@ class LetterReader:
         if not torch.isfinite(logp).all():
             raise ForwardError(f"checkpoint {self.name}: the model returned NaN or infinite logits")
         return LetterScores(logp.cpu().numpy(), mass.clamp(max=1.0).cpu().numpy())
+
+
+def _cache_argument(module: Any) -> str:
+    """transformers 5 renames the argument that 4.57 calls `past_key_values`."""
+    known = inspect.signature(module.forward).parameters
+    return "cache" if "cache" in known else "past_key_values"
 
 
 def _concatenate(scores: Sequence[LetterScores]) -> LetterScores:

@@ -122,7 +122,7 @@ def read_typst(text: str) -> tuple[list[str], str]:
     flat = [c for child in children for c in child.get("children", [child])]
     cells = [spoken(child) for child in flat if child["func"] == "cell"]
     plain = [cell.replace("\u2212", "-").replace("\u00a0", " ") for cell in cells]
-    return plain, spoken(caption["body"]).removeprefix("Table 2. ")
+    return plain, re.sub(r"^Table \S+ ", "", spoken(caption["body"]))
 
 
 # --- numbers and tidy rows -------------------------------------------------------------------
