@@ -12,6 +12,8 @@ import pytest
 import typst
 
 from optionbias.catalogue import FIGURES, TABLES
+from optionbias.readouts.checkpoints import CheckpointError, load
+from optionbias.readouts.letters import encode, letter_tokens
 from optionbias.scoring import CELL_COLUMNS
 from optionbias.sweep import read_sweep
 from workflow.conftest import Workflow, copy_sources, jobs
@@ -181,3 +183,42 @@ def test_the_report_builds(mini: Workflow, options: tuple[str, ...]) -> None:
 def test_every_typst_table_compiles(mini: Workflow) -> None:
     for path in (mini.out / "results" / "tables").glob("*.typ"):
         assert typst.compile(str(path)).startswith(b"%PDF")
+
+
+# Letter tokens of ` A` and `A`, and log-probabilities of ` A` and ` B` under softmax over the
+# vocabulary for the fixed prompt of optionbias/readouts/checkpoints.py, computed once from the GGUF
+# with transformers 5.24.0 in float32. A tokeniser with a false BOS, a lost rope base or a wrong
+# dequantisation moves them by far more than the tolerance.
+GOLDEN = {
+    "SmolLM2-135M-Instruct": (330, [-2.20404, -4.44777]),
+    "gemma-3-270m": (562, [-2.59993, -2.26042]),
+}
+
+
+@pytest.mark.parametrize("checkpoint", sorted(GOLDEN))
+def test_embedded_models_are_themselves(mini: Workflow, checkpoint: str) -> None:
+    folder = mini.out / "results" / "checkpoints" / checkpoint
+    _, tokenizer, manifest = load(folder, "cpu", "float32")
+    letter, expected = GOLDEN[checkpoint]
+    assert letter_tokens(tokenizer, 2, checkpoint)[0] == letter
+    assert manifest["reference"] == pytest.approx(expected, abs=1e-3)
+    # Gemma wants its BOS, SmolLM2 has none.
+    first = encode(tokenizer, "Question: x\nAnswer:")[0]
+    assert (first == tokenizer.bos_token_id) == (checkpoint == "gemma-3-270m")
+    assert len(encode(tokenizer, "Answer:")) == (3 if checkpoint == "gemma-3-270m" else 2)
+
+
+def test_a_folder_of_another_transformers_is_refused(mini: Workflow, tmp_path: Path) -> None:
+    folder = tmp_path / "checkpoint"
+    shutil.copytree(mini.out / "results" / "checkpoints" / "SmolLM2-135M-Instruct", folder)
+    manifest = json.loads((folder / "checkpoint.json").read_text())
+    (folder / "checkpoint.json").write_text(json.dumps({**manifest, "transformers": "4.57.6"}))
+    with pytest.raises(
+        CheckpointError,
+        match=r"checkpoint SmolLM2-135M-Instruct: converted by transformers 4\.57\.6",
+    ):
+        load(folder, "cpu", "float32")
+    off = [manifest["reference"][0] + 0.1, manifest["reference"][1]]
+    (folder / "checkpoint.json").write_text(json.dumps({**manifest, "reference": off}))
+    with pytest.raises(CheckpointError, match=r"the reference log-probability differs by 0\.1"):
+        load(folder, "cpu", "float32")
