@@ -51,6 +51,13 @@ class Cohort:
         beside = self.path.parent / given
         return beside if not given.exists() and beside.exists() else given
 
+    def source(self, checkpoint: str) -> dict[str, Any]:
+        """A checkpoint's source, its local path found as `find` does."""
+        source = dict(self.checkpoints[checkpoint].get("source", {}))
+        if "path" in source:
+            source["path"] = str(self.find(source["path"]))
+        return source
+
     def described(self) -> dict[str, Any]:
         """What tables and figures need of it, without sources or paths."""
         hidden = {"source", "items", "exemplars"}
@@ -83,7 +90,9 @@ def locate(cohort: str, cohorts_folder: Path) -> Path:
     if cohort.endswith((".yaml", ".yml")) or "/" in cohort:
         path = Path(cohort)
         if not path.is_file():
-            raise ConfigError(f"config key `cohort`: no such file: {cohort}")
+            raise ConfigError(
+                f"config key `cohort`: no such file: {cohort} (looked for in {Path.cwd()})"
+            )
         return path
     path = cohorts_folder / f"{cohort}.yaml"
     if not path.is_file():

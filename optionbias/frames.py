@@ -26,12 +26,12 @@ COLUMNS: dict[str, tuple[str, ...]] = {
     "halves": (
         "checkpoint", "benchmark", "repetition", "flip_rate_a", "skew_a", "flip_rate_b", "skew_b",
     ),
-    "sweeps": (*KEY, "n_items", "revision", "dtype", "backend", "device", "device_name"),
+    "sweeps": (*KEY, "n_items", "n_usable", "revision", "dtype", "backend", "device", "device_name"),
 }  # fmt: skip
 AS_CSV = ("cells", "calibration", "priors", "identities")
 VECTORS = ("f", "g", "h", "b", "accuracy_by_letter", "values", "shared_correct")
 TEXTS = ("checkpoint", "benchmark", "readout", "design", "operation", "subset", "identity", "item", "prior", "revision", "dtype", "backend", "device", "device_name")  # fmt: skip
-WHOLE = ("n_items", "m", "K", "near_ties", "ties", "n_shared", "repetition")
+WHOLE = ("n_items", "n_usable", "m", "K", "near_ties", "ties", "n_shared", "repetition")
 
 
 def _typed(rows: Sequence[Mapping[Any, Any]], name: str) -> pd.DataFrame:

@@ -24,6 +24,7 @@ def run(main: Callable[[], object], log: Path | None) -> None:
         level=logging.INFO, format="%(asctime)s %(message)s", datefmt="%H:%M:%S", handlers=handlers
     )
     logging.captureWarnings(True)
+    logging.getLogger("fontTools").setLevel(logging.WARNING)
     try:
         main()
     except Exception as error:

@@ -30,6 +30,7 @@ class Progress:
         )
 
     def __enter__(self) -> Progress:
+        self._log.info("%s: %d %s", self.label, self.total, self.unit)
         return self
 
     def __exit__(

@@ -51,6 +51,27 @@ def _digest(path: Path) -> str:
     return hashlib.sha256(path.read_bytes()).hexdigest()[:16]
 
 
+def module_digests(*modules: str) -> dict[str, str]:
+    """Digest of the named modules alone, not of what they import."""
+    return {m: _digest(p) for m in modules for p in [module_path(m)] if p is not None}
+
+
+def quick_digest(path: Path) -> str:
+    """Digest of a file's size and content; of large files, the first, middle and last megabyte.
+
+    Cheap enough for every start of the workflow on folders of weights, and independent of file
+    times, which copies and checkouts change. The revision that a sweep records is the full digest.
+    """
+    block, size = 1 << 20, path.stat().st_size
+    digest = hashlib.sha256(str(size).encode())
+    starts = range(0, size, block) if size <= 64 * block else (0, size // 2, size - block)
+    with path.open("rb") as file:
+        for start in starts:
+            file.seek(start)
+            digest.update(file.read(block))
+    return digest.hexdigest()[:16]
+
+
 def use_this_clone() -> None:
     """Make child processes run this clone's code with the Python that runs now.
 

@@ -149,15 +149,18 @@ def score_benchmark(
         ScoringError: a sweep cannot be scored.
     """
     scores = BenchmarkScores()
+    golds: dict[str, int] = {}
     compared: dict[str, ScoredCell] = {}
     for sweep in sweeps:
         checkpoint, readout = str(sweep.metadata["checkpoint"]), str(sweep.metadata["readout"])
         key = {"checkpoint": checkpoint, "benchmark": benchmark, "readout": readout}
+        _check_golds(golds, sweep)
         told = {name: sweep.metadata.get(name) for name in PROVENANCE}
         scores.sweeps.append({**key, "n_items": len(sweep.items), **told})
         if readout == "all-orderings":
             _score_all_orderings(scores, sweep, key)
         cell = answer_cell(sweep, benchmark, seed)
+        scores.sweeps[-1]["n_usable"] = 0 if cell is None else len(cell.items)
         if cell is None:
             continue
         _score_cell(scores, sweep, cell, key)
@@ -170,6 +173,16 @@ def score_benchmark(
             _halve(scores, key, cell, halves[:, np.isin(sweep.items, cell.items)])
     _compare(scores, benchmark, compared)
     return scores
+
+
+def _check_golds(known: dict[str, int], sweep: Sweep) -> None:
+    """All sweeps of a benchmark must mean the same items by the same ids."""
+    for item, gold in zip(sweep.items, sweep.gold.tolist(), strict=True):
+        if known.setdefault(item, gold) != gold:
+            raise ScoringError(
+                f"{sweep.source}: item {item!r} has gold {gold}, another sweep of the benchmark says "
+                f"{known[item]}: they are not answers to the same items"
+            )
 
 
 def _statistics_row(

@@ -31,16 +31,30 @@ def state(flip_rate: float) -> str:
     return "all flips" if flip_rate == 1 else "all stable" if flip_rate == 0 else "between"
 
 
-def summary(cells: pd.DataFrame, identities: pd.DataFrame, cohort: str, small_mass: float) -> str:
+def summary(
+    cells: pd.DataFrame,
+    identities: pd.DataFrame,
+    sweeps: pd.DataFrame,
+    cohort: str,
+    small_mass: float,
+) -> str:
     """The summary page as Markdown.
 
     Args:
         cells: per-cell statistics (all readouts, operations, subsets).
         identities: residuals of every identity on every cell.
+        sweeps: every sweep that was read, with its usable items.
         cohort: the cohort's name.
         small_mass: cells whose median letter mass lies below this are flagged.
     """
-    parts = [f"# Cohort {cohort}", "", HOW_TO_READ, "", *_flags(cells, small_mass)]
+    parts = [
+        f"# Cohort {cohort}",
+        "",
+        HOW_TO_READ,
+        "",
+        *_flags(cells, small_mass),
+        *_left_out(sweeps),
+    ]
     for readout, rows in _in_order(
         cells[cells["design"] == "cyclic"], "readout", list(READOUT_NAMES)
     ):
@@ -94,6 +108,16 @@ def _flags(cells: pd.DataFrame, small_mass: float) -> list[str]:
             "",
         ]
     return lines
+
+
+def _left_out(sweeps: pd.DataFrame) -> list[str]:
+    """Cells that were read but not scored: fewer than two usable items."""
+    rows = sweeps[sweeps["n_usable"] == 0]
+    if rows.empty:
+        return []
+    listed = "; ".join(f"{r.checkpoint} on {r.benchmark}, {r.readout}" for r in rows.itertuples())
+    text = "have fewer than two items with an answer under every cyclic ordering, and are left out"
+    return [f"**Left out.** These cells {text}: {listed}.", ""]
 
 
 def _readout(readout: str, rows: pd.DataFrame) -> list[str]:

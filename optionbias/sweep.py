@@ -172,6 +172,10 @@ def _parse_metadata(table: pa.Table, path: str) -> tuple[dict[str, Any], NDArray
     for key in REQUIRED_METADATA:
         if key not in metadata:
             raise SweepError(f"{path}: the metadata lacks `{key}`")
+    if metadata["readout"] not in READOUTS:
+        raise SweepError(
+            f"{path}: unknown readout {metadata['readout']!r} (known: {', '.join(READOUTS)})"
+        )
     k = metadata["K"]
     if not isinstance(k, int) or not MIN_K <= k <= MAX_K:
         raise SweepError(f"{path}: K = {k!r} in the metadata is not between {MIN_K} and {MAX_K}")

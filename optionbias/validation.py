@@ -13,6 +13,18 @@ from jsonschema.exceptions import ValidationError
 SCHEMAS = Path(__file__).parents[1] / "workflow" / "schemas"
 
 
+class _Loader(yaml.SafeLoader):
+    """A loader that does not let the second of two equal keys win silently."""
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
+        keys = [self.construct_object(key, deep=True) for key, _ in node.value]
+        for key in keys:
+            if keys.count(key) > 1:
+                line = node.start_mark.line + 1
+                raise yaml.YAMLError(f"key `{key}` is repeated in the mapping on line {line}")
+        return super().construct_mapping(node, deep)
+
+
 class ConfigError(ValueError):
     """A config or cohort file that cannot be used; the message names the file and the key."""
 
@@ -20,7 +32,7 @@ class ConfigError(ValueError):
 def read_yaml(path: Path) -> Any:
     """Parse a YAML file, or raise `ConfigError` with the line of the fault."""
     try:
-        return yaml.safe_load(path.read_text(encoding="utf-8"))
+        return yaml.load(path.read_text(encoding="utf-8"), _Loader)
     except FileNotFoundError as error:
         raise ConfigError(f"{path}: no such file") from error
     except UnicodeDecodeError as error:
@@ -42,6 +54,20 @@ def check(value: Any, schema: str, source: str) -> None:
     errors = sorted(validator.iter_errors(value), key=lambda e: [str(p) for p in e.absolute_path])
     if errors:
         raise ConfigError("; ".join(_lines(errors, source)))
+
+
+def normalise(config: dict[str, Any]) -> None:
+    """Give values of the command line the types that the schema means, in place.
+
+    `--config` passes `resume=false` as a text and `draws=2e3` as a float.
+    """
+    properties = read_yaml(SCHEMAS / "config.schema.yaml")["properties"]
+    for key, value in config.items():
+        kind = properties.get(key, {}).get("type")
+        if kind == "boolean" and str(value).lower() in ("true", "false"):
+            config[key] = str(value).lower() == "true"
+        elif kind == "integer" and isinstance(value, float) and value.is_integer():
+            config[key] = int(value)
 
 
 def _lines(errors: Iterable[ValidationError], source: str) -> list[str]:
@@ -76,4 +102,6 @@ def _describe(error: Any) -> str:
         allowed = error.validator_value
         choices = allowed if isinstance(allowed, list) else [allowed]
         return f"{at} is {error.instance!r}, not one of {', '.join(map(str, choices))}"
+    if error.validator == "pattern" and "description" in error.schema:
+        return f"{at} is {error.instance!r}: {error.schema['description']}"
     return f"{at}: {error.message}"

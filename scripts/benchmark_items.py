@@ -5,14 +5,12 @@ from pathlib import Path
 
 from optionbias import logs
 from optionbias.benchmarks import registry
-from optionbias.items import ItemsError, read_user_items, write_items
-
-EXEMPLARS = 5
+from optionbias.items import EXEMPLARS, read_user_items, write_items
 
 parser = argparse.ArgumentParser(description=__doc__)
 parser.add_argument("--benchmark", required=True)
 parser.add_argument("--k", type=int, required=True)
-parser.add_argument("--seed", type=int, required=True)
+parser.add_argument("--seed", type=int, help="of a built-in benchmark")
 parser.add_argument("--file", type=Path, help="a user's own table; a built-in benchmark without it")
 parser.add_argument("--exemplars", action="store_true", help="the five exemplars, not the items")
 parser.add_argument("--output", type=Path, required=True)
@@ -23,10 +21,7 @@ args = parser.parse_args()
 def main() -> None:
     if args.file is not None:
         items = read_user_items(args.file, args.benchmark, args.k)
-        if args.exemplars:
-            if len(items) < EXEMPLARS:
-                raise ItemsError(f"{args.file}: {len(items)} exemplars, {EXEMPLARS} are needed")
-            items = items[:EXEMPLARS]
+        items = items[:EXEMPLARS] if args.exemplars else items
     elif args.exemplars:
         items = registry.exemplars(args.benchmark, args.seed)
     else:

@@ -12,6 +12,7 @@ from optionbias.summary import summary
 parser = argparse.ArgumentParser(description=__doc__)
 parser.add_argument("--cells", type=Path, required=True)
 parser.add_argument("--identities", type=Path, required=True)
+parser.add_argument("--sweeps", type=Path, required=True, help="results/statistics/sweeps.parquet")
 parser.add_argument("--cohort-name", required=True)
 parser.add_argument("--small-mass", type=float, required=True)
 parser.add_argument("--output", type=Path, required=True)
@@ -21,7 +22,9 @@ args = parser.parse_args()
 
 def main() -> None:
     cells, identities = pd.read_parquet(args.cells), pd.read_parquet(args.identities)
-    write_text(args.output, summary(cells, identities, args.cohort_name, args.small_mass))
+    sweeps = pd.read_parquet(args.sweeps)
+    page = summary(cells, identities, sweeps, args.cohort_name, args.small_mass)
+    write_text(args.output, page)
 
 
 logs.run(main, args.log)

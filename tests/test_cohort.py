@@ -268,7 +268,9 @@ def test_cohorts_are_found_by_name_or_by_path(tmp_path: Path, monkeypatch) -> No
     for path in ("mine.yaml", "deep/mine", "../cohorts"):
         with pytest.raises(ConfigError) as caught:
             locate(path, folder)
-        assert str(caught.value) == f"config key `cohort`: no such file: {path}"
+        assert str(caught.value) == (
+            f"config key `cohort`: no such file: {path} (looked for in {folder})"
+        )
 
 
 @pytest.mark.parametrize("path", sorted(ROOT.glob("workflow/cohorts/*.yaml")), ids=lambda p: p.stem)

@@ -168,3 +168,15 @@ def test_halves_of_a_cell_do_not_depend_on_the_other_cells() -> None:
     fewer = sweep_of("alpha", unanswered=[(3, 1), (5, 2)])
     alone, together = score(fewer), score(fewer, sweep_of("beta"))
     assert pick(together.halves, checkpoint="alpha") == alone.halves
+
+
+def test_sweeps_of_other_items_are_refused() -> None:
+    # The same ids with other gold contents: two versions of a benchmark under one name.
+    orderings = cyclic_and_reversals(3)
+    logits = random_logits(np.random.default_rng(3), 3, orderings)
+    one = build_sweep(orderings, logits, [0, 1, 2], checkpoint="alpha")
+    two = build_sweep(orderings, logits, [0, 2, 2], checkpoint="beta")
+    with pytest.raises(
+        scoring.ScoringError, match="has gold 2, another sweep of the benchmark says 1"
+    ):
+        score(one, two)

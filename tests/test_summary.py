@@ -24,7 +24,9 @@ SHOWN = ("accuracy", "flip_rate", "skew", "pooled_sd", "placement_range")
 
 def page_of(run: Run, small_mass: float = 0.5) -> str:
     """The page of a run."""
-    frames = (pd.read_parquet(run.folder / f"{n}.parquet") for n in ("cells", "identities"))
+    frames = (
+        pd.read_parquet(run.folder / f"{n}.parquet") for n in ("cells", "identities", "sweeps")
+    )
     return summary(*frames, "synthetic", small_mass)
 
 
@@ -163,3 +165,9 @@ def test_odd_cohorts_have_a_page(name: str) -> None:
         assert "3 cells before any operation: 0 between, 0 all flips, 3 all stable." in page
     if name == "cells of one item":
         assert "0 cells before any operation: 0 between" in page
+
+
+def test_cells_that_were_left_out_are_named() -> None:
+    page = page_of(odd("cells of one item"))
+    assert "**Left out.** These cells have fewer than two items" in page
+    assert page_of(standard()).count("**Left out.**") == 0

@@ -194,3 +194,10 @@ def test_the_workflows_schemas_are_schemas(name: str, monkeypatch: pytest.Monkey
     assert schema["additionalProperties"] is False
     with pytest.raises(ConfigError, match=r"here\.yaml: unknown key `nonsense`"):
         check({"nonsense": 1}, name, "here.yaml")
+
+
+def test_a_repeated_key_is_an_error(tmp_path: Path) -> None:
+    path = tmp_path / "c.yaml"
+    path.write_text("name: a\nreadouts:\n  five-shot: 1\n  five-shot: 2\n")
+    with pytest.raises(ConfigError, match="key `five-shot` is repeated in the mapping on line 3"):
+        read_yaml(path)

@@ -15,6 +15,7 @@ from __future__ import annotations
 import hashlib
 import importlib.metadata
 import json
+import re
 import shutil
 import tempfile
 from pathlib import Path
@@ -85,15 +86,15 @@ def prepare(name: str, source: dict[str, Any], target: Path) -> dict[str, Any]:
 
 def _hub_commit(name: str, source: dict[str, Any]) -> str:
     from huggingface_hub import HfApi
-    from huggingface_hub.errors import HfHubHTTPError
 
+    if re.fullmatch("[0-9a-f]{40}", source["revision"]):
+        return str(source["revision"])  # a commit is what a branch would be resolved to
     try:
-        commit = HfApi().model_info(source["hub"], revision=source.get("revision")).sha
-    except (HfHubHTTPError, OSError) as error:
-        first = str(error).strip().splitlines()[0]
+        commit = HfApi().model_info(source["hub"], revision=source["revision"]).sha
+    except Exception as error:  # the client's own errors and those of whatever transport it uses
         raise CheckpointError(
-            f"checkpoint {name}: the hub does not give {source['hub']} at "
-            f"{source.get('revision', 'main')}: {first}"
+            f"checkpoint {name}: the hub does not give {source['hub']} at {source['revision']}: "
+            f"{_one_line(error)}"
         ) from error
     return str(commit)
 
@@ -132,9 +133,7 @@ def _convert_gguf(name: str, source: dict[str, Any], target: Path) -> dict[str, 
                     shutil.copyfileobj(piece, out)
         folder = Path(scratch) / "model"
         tokenizer = AutoTokenizer.from_pretrained(scratch, gguf_file=whole.name)
-        model = AutoModelForCausalLM.from_pretrained(
-            scratch, gguf_file=whole.name, dtype=torch.float32
-        ).eval()
+        model = _pretrained_model(name, scratch, gguf_file=whole.name, dtype=torch.float32)
         reference = _reference(model, tokenizer, name)
         # transformers 5 will not save what it loaded from a GGUF while these are set.
         model.hf_quantizer = None
@@ -154,6 +153,33 @@ def _reference(model: Any, tokenizer: Any, name: str) -> list[float]:
     letters = letter_tokens(tokenizer, 2, name)
     logits = model(input_ids=ids, use_cache=False, logits_to_keep=1).logits[0, -1].float()
     return [float(x) for x in torch.log_softmax(logits, -1)[letters]]
+
+
+def _pretrained_model(name: str, where: str, **options: Any) -> Any:
+    """A model in evaluation mode that has all of its weights, or `CheckpointError`.
+
+    The library fills weights that a file lacks with random numbers and only says so in a table.
+    """
+    try:
+        model, info = AutoModelForCausalLM.from_pretrained(
+            where, output_loading_info=True, **options
+        )
+    except Exception as error:  # whatever a broken file makes the library raise
+        raise CheckpointError(
+            f"checkpoint {name}: cannot load the model of {where}: {_one_line(error)}"
+        ) from error
+    for kind in ("missing_keys", "mismatched_keys", "unexpected_keys"):
+        if info.get(kind):
+            faulty = sorted(str(key) for key in info[kind])
+            raise CheckpointError(
+                f"checkpoint {name}: {len(faulty)} {kind.replace('_', ' ')} in {where}, the first is "
+                f"{faulty[0]}: its weights are not those of its config.json"
+            )
+    return model.eval()
+
+
+def _one_line(error: Exception) -> str:
+    return f"{type(error).__name__}: {' '.join(str(error).split())}"[:400]
 
 
 def pick_device(device: str) -> str:
@@ -192,11 +218,11 @@ def load(folder: Path, device: str, dtype: str) -> tuple[Any, Any, dict[str, Any
         options["revision"] = manifest["revision"]
     try:
         tokenizer = AutoTokenizer.from_pretrained(where, **options)
-        model = AutoModelForCausalLM.from_pretrained(where, dtype=DTYPES[dtype], **options)
-    except (OSError, ValueError) as error:
-        first = str(error).strip().splitlines()[0]
-        raise CheckpointError(f"checkpoint {name}: cannot load {where}: {first}") from error
-    model = model.to(device).eval()
+    except Exception as error:  # whatever a broken file makes the library raise
+        raise CheckpointError(
+            f"checkpoint {name}: cannot load the tokeniser of {where}: {_one_line(error)}"
+        ) from error
+    model = _pretrained_model(name, where, dtype=DTYPES[dtype], **options).to(device)
     if "reference" in manifest and dtype == "float32":
         found = _reference(model, tokenizer, name)
         off = max(abs(a - b) for a, b in zip(found, manifest["reference"], strict=True))

@@ -22,11 +22,18 @@ from optionbias.item import Item
 from optionbias.orderings import Orderings, all_orderings, cyclic, cyclic_and_reversals
 from optionbias.progress import Progress
 from optionbias.prompts import prompt, template_digest
+from optionbias.provenance import module_digests
 from optionbias.readouts.forward import LetterReader
 from optionbias.readouts.journal import Journal
 from optionbias.readouts.letters import encode, letter_tokens
 from optionbias.sweep import Sweep, letter_argmax
 
+# The modules that shape a stored number: a journal of other code is another journal. An edit
+# elsewhere (say, of the sweep's writer) may rerun a cell, but then from its journal, in seconds.
+SHAPING = tuple(
+    f"optionbias.{m}"
+    for m in ("prompts", "readouts.first_token", "readouts.forward", "readouts.letters")
+)
 ORDERINGS = {
     "first-token": cyclic_and_reversals,
     "five-shot": cyclic,
@@ -37,6 +44,10 @@ ORDERINGS = {
 def readout_orderings(readout: str, k: int) -> Orderings:
     """The orderings that a readout presents, in the order in which its sweep stores them."""
     return ORDERINGS[readout](k)
+
+
+class ContextError(ValueError):
+    """Prompts that a checkpoint's context cannot hold."""
 
 
 @dataclass(frozen=True)
@@ -68,7 +79,7 @@ def read_cell(
     Raises:
         LetterError, ForwardError: the checkpoint cannot answer with a letter, or its numbers
             cannot be used; the message names it.
-        ValueError: a prompt is longer than the model's context (nothing is ever cut).
+        ContextError: prompts are longer than the model's context (nothing is ever cut).
     """
     k = cell.orderings.shape[1]
     letters = letter_tokens(tokenizer, k, cell.checkpoint)
@@ -76,18 +87,18 @@ def read_cell(
     reader = LetterReader(model, letters, cell.checkpoint)
     limit = getattr(model.config, "max_position_embeddings", None)
 
-    def token_ids(item: Item) -> list[list[int]]:
-        ids = [encode(tokenizer, prompt(item, pi, cell.exemplars)) for pi in cell.orderings]
-        longest = max(len(x) for x in ids)
-        if limit is not None and longest > limit:
-            raise ValueError(
-                f"checkpoint {cell.checkpoint}: item {item.id!r} needs {longest} tokens, the "
-                f"context holds {limit}"
-            )
-        return ids
+    def token_ids(item: Item, orderings: Orderings = cell.orderings) -> list[list[int]]:
+        return [encode(tokenizer, prompt(item, pi, cell.exemplars)) for pi in orderings]
 
+    # All items once, in one ordering, before hours are spent on the first of them.
+    _check_context(cell, {item.id: token_ids(item, cell.orderings[:1]) for item in items}, limit)
     provenance = _provenance(cell, items, model, manifest)
-    journal = Journal(journal_root, {**provenance, "ids": [item.id for item in items]})
+    shaping = {
+        "letters": letters,
+        "code": module_digests(*SHAPING),
+        "ids": [item.id for item in items],
+    }
+    journal = Journal(journal_root, {**provenance, **shaping})
     chunks = [items[a : a + cell.chunk_items] for a in range(0, len(items), cell.chunk_items)]
     logp: list[NDArray[np.float32]] = []
     mass: list[NDArray[np.float32]] = []
@@ -95,9 +106,12 @@ def read_cell(
     label = f"{cell.readout} {cell.benchmark} {cell.checkpoint}"
     with Progress(label, len(items), "items") as progress:
         for number, chunk in enumerate(chunks):
-            stored = journal.load(number) if resume else None
+            rows = len(chunk) * len(cell.orderings)
+            shapes = {"logp": (rows, k), "mass": (rows,)}
+            stored = journal.load(number, shapes) if resume else None
             if stored is None:
                 ids = [token_ids(item) for item in chunk]
+                _check_context(cell, {i.id: x for i, x in zip(chunk, ids, strict=True)}, limit)
                 if not checked:
                     reader.check(ids[0])
                     checked = True
@@ -120,6 +134,17 @@ def read_cell(
         choice=letter_argmax(stacked),
         mass=np.concatenate(mass).reshape(shape),
     )
+
+
+def _check_context(cell: Cell, ids: dict[str, list[list[int]]], limit: int | None) -> None:
+    lengths = {item: max(map(len, prompts)) for item, prompts in ids.items()}
+    long = sorted(item for item, length in lengths.items() if limit is not None and length > limit)
+    if long:
+        raise ContextError(
+            f"checkpoint {cell.checkpoint} on {cell.benchmark}: {len(long)} items need more tokens than "
+            f"the {limit} of its context ({', '.join(long[:5])}; longest {max(lengths.values())}): leave "
+            f"them out of the benchmark, or the cell out with `except`"
+        )
 
 
 def _provenance(

@@ -38,11 +38,14 @@ class Journal:
     def _path(self, chunk: int) -> Path:
         return self.folder / f"chunk-{chunk:06d}.npz"
 
-    def load(self, chunk: int) -> dict[str, NDArray[Any]] | None:
-        """The arrays of a finished chunk, None if it was not finished (or cannot be read whole)."""
+    def load(
+        self, chunk: int, shapes: dict[str, tuple[int, ...]]
+    ) -> dict[str, NDArray[Any]] | None:
+        """The arrays of a finished chunk; None if it is not there, or not whole, or of other shapes."""
         try:
             with np.load(self._path(chunk), allow_pickle=False) as stored:
-                return {name: stored[name] for name in stored.files}
+                arrays = {name: stored[name] for name in shapes}
+            return arrays if all(arrays[n].shape == shapes[n] for n in shapes) else None
         except (FileNotFoundError, zipfile.BadZipFile, ValueError, EOFError, KeyError):
             return None
 

@@ -12,7 +12,8 @@ if workflow.basedir not in sys.path:
 from optionbias import catalogue, provenance, validation
 from optionbias.benchmarks.registry import BUILTIN, MODULES
 from optionbias.cohort import Cohort, locate, read_cohort, write_described
-from optionbias.items import ItemsError, read_user_items
+from optionbias.items import ItemsError, check_user_benchmark
+from optionbias.orderings import MAX_K_ALL
 from optionbias.provenance import code_digests
 
 provenance.use_this_clone()
@@ -24,6 +25,7 @@ FIRST_TOKEN_READOUTS = ("first-token", "five-shot", "all-orderings")
 def checked_cohort() -> Cohort:
     """The cohort of this run; every fault of config, cohort or a user's items is one error."""
     try:
+        validation.normalise(config)
         validation.check(config, "config", "config.yaml")
         path = locate(config["cohort"], Path(workflow.basedir) / "workflow" / "cohorts")
         cohort = read_cohort(path, BUILTIN, needs_models=config["sweeps"] is None)
@@ -38,6 +40,17 @@ def checked_cohort() -> Cohort:
 
 
 def check_runnable(cohort: Cohort) -> None:
+    for name in cohort.checkpoints:
+        folder = cohort.source(name).get("path")
+        if folder is not None and not Path(folder, "config.json").is_file():
+            raise validation.ConfigError(
+                f"{cohort.path}: checkpoint {name}: `source.path`: no config.json in {folder}"
+            )
+    for readout, benchmark, _ in cohort.cells:
+        if readout == "all-orderings" and cohort.benchmarks[benchmark]["K"] > MAX_K_ALL:
+            raise validation.ConfigError(
+                f"{cohort.path}: `readouts.all-orderings`: {benchmark} has more than {MAX_K_ALL} options"
+            )
     for readout in cohort.readouts:
         if readout not in FIRST_TOKEN_READOUTS:
             raise validation.ConfigError(
@@ -52,12 +65,15 @@ def check_user_items(cohort: Cohort) -> None:
         return
     faults = []
     for name, benchmark in cohort.benchmarks.items():
-        for key in ("items", "exemplars"):
-            if key in benchmark:
-                try:
-                    read_user_items(cohort.find(benchmark[key]), name, benchmark["K"])
-                except ItemsError as error:
-                    faults.append(str(error))
+        files = {
+            key: cohort.find(benchmark[key])
+            for key in ("items", "exemplars")
+            if key in benchmark
+        }
+        try:
+            check_user_benchmark(name, benchmark["K"], **files)
+        except ItemsError as error:
+            faults.append(str(error))
     if faults:
         raise ItemsError("\n".join(faults))
 
@@ -92,22 +108,16 @@ def user_file(benchmark: str, key: str) -> list[str]:
     return [str(COHORT.find(given))] if given else []
 
 
-def checkpoint_source(checkpoint: str) -> dict:
-    """A checkpoint's source; local paths resolved as the cohort file means them."""
-    source = dict(COHORT.checkpoints[checkpoint].get("source", {}))
-    if "path" in source:
-        source["path"] = str(COHORT.find(source["path"]))
-    return source
+def input_digests(files: list[str]) -> dict[str, str]:
+    """Content of a user's own files: what decides a rerun, whatever their times are."""
+    return {Path(f).name: provenance.quick_digest(Path(f)) for f in files}
 
 
 def checkpoint_files(checkpoint: str) -> list[str]:
     """Files of a local checkpoint, so that a change of them is seen."""
-    source = checkpoint_source(checkpoint)
-    folder = Path(source["path"]) if "path" in source else None
+    folder = COHORT.source(checkpoint).get("path")
     return (
-        sorted(str(p) for p in folder.iterdir() if p.is_file())
-        if folder and folder.is_dir()
-        else []
+        sorted(str(p) for p in Path(folder).iterdir() if p.is_file()) if folder else []
     )
 
 

@@ -14,7 +14,7 @@ rule cohort:
 
 rule benchmark_items:
     input:
-        file=lambda wc: user_file(wc.benchmark, "items"),
+        file=lambda wc: [ancient(f) for f in user_file(wc.benchmark, "items")],
     output:
         "results/items/{benchmark}.parquet",
     log:
@@ -23,19 +23,20 @@ rule benchmark_items:
         "../../envs/data.yaml"
     params:
         k=lambda wc: COHORT.benchmarks[wc.benchmark]["K"],
-        seed=config["seed"],
+        seed=lambda wc, input: [] if input.file else ["--seed", str(config["seed"])],
         file=lambda wc, input: ["--file", *input.file] if input.file else [],
+        content=lambda wc, input: input_digests(input.file),
         code=lambda wc: items_code(wc.benchmark),
     shell:
         """
         python -m scripts.benchmark_items --benchmark {wildcards.benchmark} --k {params.k} \
-            --seed {params.seed} {params.file:q} --output {output:q} --log {log:q}
+            {params.seed} {params.file:q} --output {output:q} --log {log:q}
         """
 
 
 rule exemplars:
     input:
-        file=lambda wc: user_file(wc.benchmark, "exemplars"),
+        file=lambda wc: [ancient(f) for f in user_file(wc.benchmark, "exemplars")],
     output:
         "results/exemplars/{benchmark}.parquet",
     log:
@@ -44,13 +45,14 @@ rule exemplars:
         "../../envs/data.yaml"
     params:
         k=lambda wc: COHORT.benchmarks[wc.benchmark]["K"],
-        seed=config["seed"],
+        seed=lambda wc, input: [] if input.file else ["--seed", str(config["seed"])],
         file=lambda wc, input: ["--file", *input.file] if input.file else [],
+        content=lambda wc, input: input_digests(input.file),
         code=lambda wc: items_code(wc.benchmark),
     shell:
         """
         python -m scripts.benchmark_items --exemplars --benchmark {wildcards.benchmark} \
-            --k {params.k} --seed {params.seed} {params.file:q} --output {output:q} --log {log:q}
+            --k {params.k} {params.seed} {params.file:q} --output {output:q} --log {log:q}
         """
 
 

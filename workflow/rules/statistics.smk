@@ -68,6 +68,7 @@ rule summary:
     input:
         cells="results/statistics/cells.parquet",
         identities="results/statistics/identities.parquet",
+        sweeps="results/statistics/sweeps.parquet",
     output:
         "results/summary.md",
     log:
@@ -80,7 +81,7 @@ rule summary:
         code=code_digests("scripts/summary.py"),
     shell:
         """
-        python -m scripts.summary --cells {input.cells:q} --identities {input.identities:q} \
+        python -m scripts.summary --cells {input.cells:q} --identities {input.identities:q} --sweeps {input.sweeps:q} \
             --cohort-name {params.name:q} --small-mass {params.small_mass} --output {output:q} --log {log:q}
         """
 

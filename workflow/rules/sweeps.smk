@@ -3,7 +3,7 @@
 
 rule checkpoint:
     input:
-        files=lambda wc: checkpoint_files(wc.checkpoint),
+        files=lambda wc: [ancient(f) for f in checkpoint_files(wc.checkpoint)],
     output:
         "results/checkpoints/{checkpoint}/checkpoint.json",
     log:
@@ -13,7 +13,8 @@ rule checkpoint:
     resources:
         mem_mb=6000,
     params:
-        source=lambda wc: json.dumps(checkpoint_source(wc.checkpoint), sort_keys=True),
+        source=lambda wc: json.dumps(COHORT.source(wc.checkpoint), sort_keys=True),
+        content=lambda wc, input: input_digests(input.files),
         code=code_digests("scripts/prepare_checkpoint.py"),
     shell:
         """
@@ -45,13 +46,17 @@ if config["sweeps"] is None:
             mem_mb=4000,
         params:
             k=lambda wc: COHORT.benchmarks[wc.benchmark]["K"],
-            seed=config["seed"],
             device=config["device"],
             dtype=config["dtype"],
             chunk_items=config["chunk_items"],
             resume="--resume" if config["resume"] else "--no-resume",
             sample=lambda wc: (
-                ["--sample", str(COHORT.readouts[wc.readout]["items"])]
+                [
+                    "--sample",
+                    str(COHORT.readouts[wc.readout]["items"]),
+                    "--seed",
+                    str(config["seed"]),
+                ]
                 if "items" in COHORT.readouts[wc.readout]
                 else []
             ),
@@ -66,7 +71,7 @@ if config["sweeps"] is None:
                 --checkpoint {wildcards.checkpoint} --k {params.k} --items {input.item_file:q} \
                 {params.exemplars:q} --manifest {input.manifest:q} --device {params.device} --dtype {params.dtype} --threads {threads} \
                 --chunk-items {params.chunk_items} {params.resume} \
-                {params.sample:q} --seed {params.seed} --journal results/journal \
+                {params.sample:q} --journal results/journal \
                 --output {output:q} --log {log:q}
             """
 
