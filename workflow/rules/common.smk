@@ -1,6 +1,7 @@
 """Everything that the rules share: the checked config and cohort, paths, and code digests."""
 
 import json
+import re
 import sys
 from pathlib import Path
 
@@ -132,8 +133,8 @@ def items_code(benchmark: str) -> dict[str, str]:
 
 
 wildcard_constraints:
-    benchmark="|".join(COHORT.benchmarks),
-    checkpoint="|".join(COHORT.checkpoints),
+    benchmark="|".join(map(re.escape, COHORT.benchmarks)),
+    checkpoint="|".join(map(re.escape, COHORT.checkpoints)),
     readout="|".join(FIRST_TOKEN_READOUTS),
     table="|".join(TABLES),
     figure="|".join(FIGURES),
