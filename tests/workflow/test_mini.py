@@ -99,7 +99,7 @@ def test_restored_results_in_a_fresh_clone_rerun_nothing(
 def test_one_figure_alone(mini: Workflow, options: tuple[str, ...], tmp_path: Path) -> None:
     """figures/figure3.pdf needs items, sweeps and statistics, but no table and no other figure."""
     fresh = Workflow(mini.source, tmp_path)
-    planned = jobs(fresh.run("-n", *options, "figures/figure3.pdf"))
+    planned = jobs(fresh.run("-n", "figures/figure3.pdf", *options))
     assert planned["first_token_sweep"] == 12
     assert planned["figure"] == planned["figure_data"] == 1
     assert not {"table", "paper", "summary"} & set(planned)
@@ -111,7 +111,7 @@ def test_a_style_change_only_draws_again(
     edited = Workflow(copy_sources(tmp_path), mini.out)
     style = tmp_path / "optionbias" / "figures" / "style.py"
     style.write_text(style.read_text() + "\n# a change of style\n")
-    assert set(jobs(edited.run("-n", *options, "figures/figure3.pdf"))) == {"figure"}
+    assert set(jobs(edited.run("-n", "figures/figure3.pdf", *options))) == {"figure"}
     assert set(jobs(edited.run("-n", *options))) == {"figure", "paper", "all"}
 
 

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
+import os
+import time
 from pathlib import Path
 
 import pandas as pd
 import pytest
 import yaml
 
-from workflow.conftest import Workflow, copy_sources
+from workflow.conftest import Workflow, copy_sources, jobs
 
 pytestmark = pytest.mark.workflow
 COUNTRIES = [("France", "Paris"), ("Japan", "Tokyo"), ("Egypt", "Cairo"), ("Peru", "Lima")]
@@ -66,6 +68,17 @@ def test_a_local_checkpoint_and_three_kinds_of_file(mini: Workflow, workflow: Wo
     assert list(plain["benchmark"]) == ["csv", "jsonl", "parquet"]
     for column in ("accuracy", "flip_rate", "skew", "median_mass", "f"):
         assert plain[column].nunique() == 1
+
+    # Content decides, not time: touched files rerun nothing, an edit with an old time does.
+    time.sleep(1.1)
+    for path in [*workflow.out.glob("exam.*"), *model.iterdir()]:
+        path.touch()
+    options = ("-n", "--config", cohort, "draws=50", "repetitions=2")
+    assert "Nothing to be done" in workflow.run(*options)
+    (workflow.out / "exam.jsonl").write_text(lines.replace("the capital of", "capital of"))
+    os.utime(workflow.out / "exam.jsonl", (1, 1))
+    planned = jobs(workflow.run(*options))
+    assert planned["benchmark_items"] == planned["first_token_sweep"] == 1
 
 
 def test_faulty_rows_are_all_listed_before_anything_runs(workflow: Workflow) -> None:

@@ -30,40 +30,46 @@ def checked_cohort() -> Cohort:
         validation.check(config, "config", "config.yaml")
         path = locate(config["cohort"], Path(workflow.basedir) / "workflow" / "cohorts")
         cohort = read_cohort(path, BUILTIN, needs_models=config["sweeps"] is None)
-        if config["sweeps"] is None:
-            check_runnable(cohort)
-            check_user_items(cohort)
-        else:
-            check_sweeps(cohort)
-    except (validation.ConfigError, ItemsError) as error:
+    except validation.ConfigError as error:
         raise WorkflowError(str(error)) from None
+    if config["sweeps"] is not None:
+        faults = missing_sweeps(cohort)
+    else:
+        faults = [*unrunnable(cohort), *faulty_items(cohort)]
+    if faults:
+        raise WorkflowError("\n".join(faults))
     return cohort
 
 
-def check_runnable(cohort: Cohort) -> None:
+def unrunnable(cohort: Cohort) -> list[str]:
+    """What no job could run, so that it is said before the first one."""
+    faults = []
     for name in cohort.checkpoints:
         folder = cohort.source(name).get("path")
         if folder is not None and not Path(folder, "config.json").is_file():
-            raise validation.ConfigError(
+            faults.append(
                 f"{cohort.path}: checkpoint {name}: `source.path`: no config.json in {folder}"
-            )
-    for readout, benchmark, _ in cohort.cells:
-        if readout == "all-orderings" and cohort.benchmarks[benchmark]["K"] > MAX_K_ALL:
-            raise validation.ConfigError(
-                f"{cohort.path}: `readouts.all-orderings`: {benchmark} has more than {MAX_K_ALL} options"
             )
     for readout in cohort.readouts:
         if readout not in FIRST_TOKEN_READOUTS:
-            raise validation.ConfigError(
+            faults.append(
                 f"{cohort.path}: `readouts.{readout}`: sweeps of this readout are read with "
                 f"`--config sweeps=DIR`; the workflow runs {', '.join(FIRST_TOKEN_READOUTS)}"
             )
+    for benchmark in sorted(
+        {c.benchmark for c in cohort.cells if c.readout == "all-orderings"}
+    ):
+        if cohort.benchmarks[benchmark]["K"] > MAX_K_ALL:
+            faults.append(
+                f"{cohort.path}: `readouts.all-orderings`: {benchmark} has more than {MAX_K_ALL} options"
+            )
+    return faults
 
 
-def check_user_items(cohort: Cohort) -> None:
-    """List every faulty row before any job starts; jobs themselves need not check again."""
+def faulty_items(cohort: Cohort) -> list[str]:
+    """Every faulty row of every file of the user's; jobs themselves need not look again."""
     if not workflow.is_main_process:
-        return
+        return []
     faults = []
     for name, benchmark in cohort.benchmarks.items():
         files = {
@@ -75,18 +81,18 @@ def check_user_items(cohort: Cohort) -> None:
             check_user_benchmark(name, benchmark["K"], **files)
         except ItemsError as error:
             faults.append(str(error))
-    if faults:
-        raise ItemsError("\n".join(faults))
+    return faults
 
 
-def check_sweeps(cohort: Cohort) -> None:
+def missing_sweeps(cohort: Cohort) -> list[str]:
     missing = [cell for cell in cohort.cells if not Path(sweep_path(*cell)).is_file()]
-    if missing:
-        raise validation.ConfigError(
-            f"config key `sweeps`: {config['sweeps']} lacks {len(missing)} of {len(cohort.cells)} sweeps "
-            f"of cohort {cohort.name}, the first is {sweep_path(*missing[0])}; add them, or name "
-            f"the cells under `except` in {cohort.path}"
-        )
+    if not missing:
+        return []
+    return [
+        f"config key `sweeps`: {config['sweeps']} lacks {len(missing)} of {len(cohort.cells)} sweeps "
+        f"of cohort {cohort.name}, the first is {sweep_path(*missing[0])}; add them, or name "
+        f"the cells under `except` in {cohort.path}"
+    ]
 
 
 def sweep_path(readout: str, benchmark: str, checkpoint: str) -> str:
