@@ -115,8 +115,17 @@ def user_file(benchmark: str, key: str) -> list[str]:
     return [str(COHORT.find(given))] if given else []
 
 
+def builtin_seed(benchmark: str, key: str) -> list[str]:
+    """The seed is an argument (and so a reason to rerun) only where items are generated."""
+    return [] if user_file(benchmark, key) else ["--seed", str(config["seed"])]
+
+
 def input_digests(files: list[str]) -> dict[str, str]:
-    """Content of a user's own files: what decides a rerun, whatever their times are."""
+    """Content of a user's own files: what decides a rerun, whatever their times are.
+
+    As a parameter it must be a function of the wildcards alone: Snakemake does not compare
+    parameters that are derived from `input`.
+    """
     return {Path(f).name: provenance.quick_digest(Path(f)) for f in files}
 
 

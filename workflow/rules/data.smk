@@ -23,9 +23,9 @@ rule benchmark_items:
         "../../envs/data.yaml"
     params:
         k=lambda wc: COHORT.benchmarks[wc.benchmark]["K"],
-        seed=lambda wc, input: [] if input.file else ["--seed", str(config["seed"])],
+        seed=lambda wc: builtin_seed(wc.benchmark, "items"),
         file=lambda wc, input: ["--file", *input.file] if input.file else [],
-        content=lambda wc, input: input_digests(input.file),
+        content=lambda wc: input_digests(user_file(wc.benchmark, "items")),
         code=lambda wc: items_code(wc.benchmark),
     shell:
         """
@@ -45,9 +45,9 @@ rule exemplars:
         "../../envs/data.yaml"
     params:
         k=lambda wc: COHORT.benchmarks[wc.benchmark]["K"],
-        seed=lambda wc, input: [] if input.file else ["--seed", str(config["seed"])],
+        seed=lambda wc: builtin_seed(wc.benchmark, "exemplars"),
         file=lambda wc, input: ["--file", *input.file] if input.file else [],
-        content=lambda wc, input: input_digests(input.file),
+        content=lambda wc: input_digests(user_file(wc.benchmark, "exemplars")),
         code=lambda wc: items_code(wc.benchmark),
     shell:
         """

@@ -14,7 +14,7 @@ rule checkpoint:
         mem_mb=6000,
     params:
         source=lambda wc: json.dumps(COHORT.source(wc.checkpoint), sort_keys=True),
-        content=lambda wc, input: input_digests(input.files),
+        content=lambda wc: input_digests(checkpoint_files(wc.checkpoint)),
         code=code_digests("scripts/prepare_checkpoint.py"),
     shell:
         """
