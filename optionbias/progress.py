@@ -23,6 +23,7 @@ class Progress:
         """Start counting `total` units called `unit` (plural)."""
         self.label, self.total, self.unit = label, total, unit
         self.done = self.skipped = 0
+        self._logged = -1
         self._start = self._last = time.monotonic()
         self._log = logging.getLogger(__name__)
         self._bar = tqdm(
@@ -40,7 +41,7 @@ class Progress:
         trace: TracebackType | None,
     ) -> None:
         self._bar.close()
-        if error is None:
+        if error is None and self._logged != self.done + self.skipped:
             self._line()
 
     def skip(self, n: int) -> None:
@@ -57,6 +58,7 @@ class Progress:
 
     def _line(self) -> None:
         self._last = time.monotonic()
+        self._logged = self.done + self.skipped
         elapsed = self._last - self._start
         rate = self.done / elapsed if elapsed > 0 else 0.0
         left = self.total - self.done - self.skipped

@@ -89,7 +89,7 @@ def _flags(cells: pd.DataFrame, small_mass: float) -> list[str]:
         f"{int((states == s).sum())} {s}" for s in ("between", "all flips", "all stable")
     )
     lines = [
-        f"{len(plain)} cells before any operation: {counts}. In an *all flips* cell every item's answer "
+        f"{len(plain)} cell{'s' * (len(plain) != 1)} before any operation: {counts}. In an *all flips* cell every item's answer "
         f"changes with the order (the model follows the letters, not the options), so its flip rate "
         f"cannot rise and an operation may lower it only by leaving that corner; the *between* cells "
         f"can show both factors move either way.",
