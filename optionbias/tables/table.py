@@ -69,10 +69,17 @@ class Table:
 
     def notes(self) -> list[str]:
         """What the table and its entries note, each once; an entry's own note says whose it is."""
-        noted: dict[str, list[str]] = {}
+        noted: dict[str, list[Entry]] = {}
         for entry in (e for b in self.blocks for e in b.entries if e.note):
-            noted.setdefault(entry.note, []).append(f"{entry.row}, {entry.column}")
-        own = [f"{w[0]}: {n}" if len(w) == 1 and len(noted) > 1 else n for n, w in noted.items()]
+            noted.setdefault(entry.note, []).append(entry)
+        own = []
+        for note, entries in noted.items():
+            columns = {e.column for e in entries}
+            if len(entries) == 1 and len(noted) > 1:
+                note = f"{entries[0].row}, {entries[0].column}: {note}"
+            elif len(entries) > 1 and len(columns) == 1:
+                note = f"{columns.pop()}: {note}"
+            own.append(note)
         return [self.note, *own] if self.note else own
 
     def text(self, entry: Entry | None) -> str:
