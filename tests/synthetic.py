@@ -21,6 +21,17 @@ from optionbias.sweep import Sweep
 from optionbias.tables.inputs import Inputs
 from strategies import PROPERTY, SEED, build_sweep, letter_logits
 
+# The texts of the reported values, stated here apart from the code.
+OPERATION_TEXTS = {
+    "none": "Baseline",
+    "pride": "PriDe",
+    "batch": "Batch calibration",
+    "reversal": "Reversal product",
+    "pride+reversal": "PriDe then reversal",
+    "batch+reversal": "Batch then reversal",
+    "pride+batch": "PriDe then batch",
+    "vote": "Majority vote",
+}
 FEW = settings(PROPERTY, max_examples=30)
 DRAWS = 60
 REPETITIONS = 6

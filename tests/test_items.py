@@ -15,11 +15,7 @@ import pytest
 from optionbias.item import Item
 from optionbias.items import (
     ItemsError,
-    canonical_json,
-    digest,
-    read_items,
     read_user_items,
-    write_items,
 )
 
 Row = dict[str, Any]
@@ -377,29 +373,3 @@ def test_a_long_list_is_cut(tmp_path: Path) -> None:
     write_jsonl(path, [row(answer=5)] * 53)
     found = faults_of(path)
     assert (len(found), found[-1]) == (51, "... and 3 more")
-
-
-def test_the_workflow_s_own_files(tmp_path: Path) -> None:
-    items = [
-        Item("b", "Wäre?", ("x", "y"), 1, "Text.\nMore.", "test", None),
-        Item("a", "What?", ("y", "z"), 0),
-    ]
-    path = tmp_path / "results" / "items" / "exam.parquet"
-    write_items(path, items)
-    assert read_items(path) == items
-    table = pq.read_table(path)
-    assert table.column_names == [
-        "id", "passage", "question", "options", "answer", "split", "subject",
-    ]  # fmt: skip
-    assert table.schema.metadata[b"items_sha256"].decode() == digest(items)
-
-
-def test_digest_is_that_of_the_content() -> None:
-    item = Item("a", "Wäre?", ("x", "y"), 1)
-    assert canonical_json([item]) == (
-        '{"answer": 1, "id": "a", "options": ["x", "y"], "passage": null, '
-        '"question": "Wäre?", "split": null, "subject": null}\n'
-    )
-    assert digest([item]) == digest(iter([Item("a", "Wäre?", ("x", "y"), 1)]))
-    assert digest([item]) != digest([Item("a", "Wäre?", ("y", "x"), 1)])
-    assert item.n_options == 2

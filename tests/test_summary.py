@@ -7,18 +7,8 @@ import pytest
 from markdown_it import MarkdownIt
 
 from optionbias.summary import state, summary
-from synthetic import ODD, Run, answers, odd, score_run, standard
+from synthetic import ODD, OPERATION_TEXTS, Run, answers, odd, score_run, standard
 
-OPERATIONS = {
-    "none": "Baseline",
-    "pride": "PriDe",
-    "batch": "Batch calibration",
-    "reversal": "Reversal product",
-    "pride+reversal": "PriDe then reversal",
-    "batch+reversal": "Batch then reversal",
-    "pride+batch": "PriDe then batch",
-    "vote": "Majority vote",
-}
 SHOWN = ("accuracy", "flip_rate", "skew", "pooled_sd", "placement_range")
 
 
@@ -109,10 +99,10 @@ def test_every_row_of_the_first_readout() -> None:
         assert row[9] == ""  # no letter mass was stored
         assert row[10] == state(float(row[5]))
     evaluation = cells[cells["subset"] == "evaluation"]
-    order = list(OPERATIONS.values())
+    order = list(OPERATION_TEXTS.values())
     expected = sorted(
         (
-            r["checkpoint"], r["K"], r["benchmark"], order.index(OPERATIONS[r["operation"]]),
+            r["checkpoint"], r["K"], r["benchmark"], order.index(OPERATION_TEXTS[r["operation"]]),
             r["n_items"], *map(shown, (r[s] for s in SHOWN)),
         )
         for r in evaluation.to_dict("records")

@@ -23,22 +23,11 @@ from slow import operations as slow_operations
 from slow import orderings as slow_orderings
 from slow import resampling as slow
 from strategies import SEED
-from synthetic import DRAWS, NAN, ODD, Run, answers, odd, score_run, standard
+from synthetic import DRAWS, NAN, ODD, OPERATION_TEXTS, Run, answers, odd, score_run, standard
 
 MAKERS = {"2": table2, "3": table3, "4": table4, "9": table9}
 FORMATS = ("csv", "md", "tex", "typ")
 SIX = ("none", "pride", "batch", "reversal", "pride+reversal", "batch+reversal")
-# The texts of the reported values.
-OPERATIONS = {
-    "none": "Baseline",
-    "pride": "PriDe",
-    "batch": "Batch calibration",
-    "reversal": "Reversal product",
-    "pride+reversal": "PriDe then reversal",
-    "batch+reversal": "Batch then reversal",
-    "pride+batch": "PriDe then batch",
-    "vote": "Majority vote",
-}
 COLUMNS = {
     "flip_rate": ("dlog flip rate", ""),
     "skew": ("dlog skew", ""),
@@ -98,7 +87,7 @@ def slow_answers(sweep, benchmark: str) -> tuple[dict, dict[str, int], list]:
     mirrored = [[logp[q][s] for s in (backward if q in whole else forward)] for q in kept]
     scored = [i for i, q in enumerate(kept) if q in whole and ids[i] not in held_out]
     found = {}
-    for operation in OPERATIONS:
+    for operation in OPERATION_TEXTS:
         positions, _ = slow_operations.apply(
             operation,
             [[logp[q][s] for s in forward] for q in kept],
@@ -187,8 +176,10 @@ class SlowTable2:
 def test_every_entry_of_table_2_is_the_slow_loops() -> None:
     loop = SlowTable2(standard())
     tidy = table2(standard().inputs()).tidy().set_index(["row", "column"])
-    rows = [(OPERATIONS[op], op, None) for op in OPERATIONS]
-    rows += [(f"{OPERATIONS[op]} minus {OPERATIONS[minus]}", op, minus) for op, minus in PAIRS]
+    rows = [(OPERATION_TEXTS[op], op, None) for op in OPERATION_TEXTS]
+    rows += [
+        (f"{OPERATION_TEXTS[op]} minus {OPERATION_TEXTS[minus]}", op, minus) for op, minus in PAIRS
+    ]
     assert list(tidy.index) == [(r, c) for r, _, _ in rows for c, _ in COLUMNS.values()]
     for (row, operation, minus), statistic in itertools.product(rows, COLUMNS):
         column, unit = COLUMNS[statistic]
