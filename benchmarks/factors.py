@@ -23,12 +23,12 @@ import numpy as np
 ROOT = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
 
+from optionbias.cell import answer_cell  # noqa: E402
 from optionbias.design import Design  # noqa: E402
 from optionbias.factors import cell_statistics, contents_of  # noqa: E402
 from optionbias.identities import assert_identities  # noqa: E402
 from optionbias.operations import OPERATIONS, needs_prior  # noqa: E402
 from optionbias.orderings import cyclic_and_reversals  # noqa: E402
-from optionbias.scoring import answer_cell  # noqa: E402
 from optionbias.seeds import DEFAULT_SEED, generator  # noqa: E402
 from optionbias.sweep import Sweep  # noqa: E402
 from slow import factors as slow_factors  # noqa: E402

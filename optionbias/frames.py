@@ -49,7 +49,8 @@ def _typed(rows: Sequence[Mapping[Any, Any]], name: str) -> pd.DataFrame:
     return frame
 
 
-def _write_parquet(path: Path, frame: pd.DataFrame) -> None:
+def write_parquet(path: Path, frame: pd.DataFrame) -> None:
+    """Write a statistics file, atomically."""
     with atomic_path(path) as temporary:
         frame.to_parquet(temporary, index=False)
 
@@ -57,7 +58,7 @@ def _write_parquet(path: Path, frame: pd.DataFrame) -> None:
 def write_scores(folder: Path, scores: BenchmarkScores) -> None:
     """Write one benchmark's scores, a Parquet file per table."""
     for name in COLUMNS:
-        _write_parquet(folder / f"{name}.parquet", _typed(getattr(scores, name), name))
+        write_parquet(folder / f"{name}.parquet", _typed(getattr(scores, name), name))
 
 
 def gather(folders: Sequence[Path], target: Path) -> None:
@@ -72,7 +73,7 @@ def gather(folders: Sequence[Path], target: Path) -> None:
         frame = _typed(rows, name)
         by = [c for c in columns if c in TEXTS and c not in ("operation", "identity")]
         frame = frame.sort_values(by, kind="stable", ignore_index=True)
-        _write_parquet(target / f"{name}.parquet", frame)
+        write_parquet(target / f"{name}.parquet", frame)
         if name in AS_CSV:
             for column in set(VECTORS) & set(columns):
                 frame[column] = frame[column].map(_as_json)

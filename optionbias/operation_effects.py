@@ -14,7 +14,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from optionbias.resampling import (
-    Interval,
+    Estimate,
     block_weights,
     draw_weights,
     percentile_interval,
@@ -26,15 +26,6 @@ FACTORS = ("flip_rate", "skew")
 COMMON = ("none", "pride", "batch", "reversal", "pride+reversal", "batch+reversal")
 COMMON_TWO_CORRECTIONS = ("none", "pride", "batch", "pride+batch")
 LEVELS = ("placement_range", "accuracy", "stable_wrong")
-
-
-@dataclass(frozen=True)
-class Estimate:
-    """A mean over cells (or a pooled share), its interval, and how many cells it rests on."""
-
-    value: float
-    interval: Interval
-    n: int
 
 
 @dataclass(frozen=True)

@@ -112,6 +112,28 @@ def weighted_pearson(x: ArrayLike, y: ArrayLike, weights: ArrayLike) -> NDArray[
     return np.clip(r, -1, 1)
 
 
+def weighted_partial_spearman(
+    x: ArrayLike, y: ArrayLike, given: ArrayLike, weights: ArrayLike
+) -> NDArray[np.float64]:
+    """Partial correlation of the ranks of x and y given the rank of a third, per draw.
+
+    The correlation of what is left of both ranks after removing their linear association with the
+    rank of `given` (Appendix C.3), all ranks of the replicated sample. Cells where any of the three
+    is NaN are left out; NaN in draws where it is undefined.
+    """
+    columns = np.array([np.asarray(v, dtype=np.float64) for v in (x, y, given)])
+    keep = ~np.isnan(columns).any(axis=0)
+    w = np.atleast_2d(weights)[:, keep].astype(np.float64)
+    a, b, c = (weighted_ranks(v, w) for v in columns[:, keep])
+    ab, ac, bc = (weighted_pearson(u, v, w) for u, v in ((a, b), (a, c), (b, c)))
+    left = (1 - ac**2) * (1 - bc**2)
+    out = np.full(len(w), np.nan)
+    # Nothing is left of a rank that the third determines.
+    some = left > 1e-18
+    out[some] = np.clip((ab - ac * bc)[some] / np.sqrt(left[some]), -1, 1)
+    return out
+
+
 def spearman(x: ArrayLike, y: ArrayLike) -> float:
     """Spearman correlation of a sample; NaN pairs left out, NaN where undefined."""
     return float(weighted_spearman(x, y, np.ones((1, len(np.asarray(x))), dtype=np.int64))[0])
@@ -148,6 +170,15 @@ def percentile_interval(values: ArrayLike, level: float = 0.95) -> Interval:
     tail = (1 - level) / 2
     low, high = np.quantile(defined, [tail, 1 - tail])
     return Interval(float(low), float(high), left_out)
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A statistic, its interval, and how many cells (or pairs) it rests on."""
+
+    value: float
+    interval: Interval
+    n: int
 
 
 def _defined(x: NDArray[np.float64], w: NDArray[np.int64]) -> tuple[NDArray[np.float64], Weights]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
+from importlib import import_module
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -13,7 +14,9 @@ import numpy as np
 import pandas as pd
 from hypothesis import settings
 
-from optionbias.frames import gather, write_scores
+from optionbias.analysis import Settings, as_frame, cells_of
+from optionbias.catalogue import ANALYSES
+from optionbias.frames import gather, write_parquet, write_scores
 from optionbias.operations import OPERATIONS
 from optionbias.orderings import all_orderings, cyclic, cyclic_and_reversals
 from optionbias.scoring import score_benchmark
@@ -50,7 +53,39 @@ class Run:
 
     def inputs(self, draws: int = DRAWS) -> Inputs:
         """What tables and figures read of the run."""
-        return Inputs(self.folder, self.cohort, draws, SEED)
+        return AnalysedInputs(self.folder, self.cohort, draws, SEED, self)
+
+    def analysis(self, name: str, draws: int = DRAWS) -> pd.DataFrame:
+        """An analysis of the run, as its rule writes and its readers read it."""
+        path = self.folder / f"{name}-{draws}.parquet"
+        if not path.exists():
+            analyse = import_module(ANALYSES[name].module).analyse
+            wanted = cells_of(name, self.cohort)
+            rows: list[dict[str, Any]] = []
+            for benchmark in sorted({cell[1] for cell in wanted}):
+                mine = [s for s in self.sweeps if key_of(s) in wanted and key_of(s)[1] == benchmark]
+                rows += analyse(benchmark, mine, Settings(SEED, draws, REPETITIONS))
+            write_parquet(path, as_frame(name, rows))
+        return pd.read_parquet(path)
+
+
+@dataclass(frozen=True)
+class AnalysedInputs(Inputs):
+    """Inputs whose analyses are carried out when they are first read."""
+
+    made_from: Run
+
+    def read(self, name: str) -> pd.DataFrame:
+        """As `Inputs.read`."""
+        if name in ANALYSES:
+            return self.made_from.analysis(name, self.draws)
+        return super().read(name)
+
+
+def key_of(sweep: Sweep) -> tuple[str, str, str]:
+    """(readout, benchmark, checkpoint) of a sweep."""
+    m = sweep.metadata
+    return str(m["readout"]), str(m["benchmark"]), str(m["checkpoint"])
 
 
 def rng_of(*names: object) -> np.random.Generator:
@@ -99,10 +134,7 @@ def _cohort(sweeps: Sequence[Sweep], details: Mapping[str, Mapping[str, Any]]) -
         "benchmarks": [
             {"name": b, "K": benchmarks[b], **details.get(b, {})} for b in sorted(benchmarks)
         ],
-        "cells": sorted(
-            [s.metadata["readout"], s.metadata["benchmark"], s.metadata["checkpoint"]]
-            for s in sweeps
-        ),
+        "cells": sorted(list(key_of(s)) for s in sweeps),
     }
 
 

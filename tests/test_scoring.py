@@ -7,10 +7,11 @@ import numpy as np
 import pytest
 
 from optionbias import factors, scoring
+from optionbias.cell import ScoringError
 from optionbias.identities import IdentityError
 from optionbias.operations import OPERATIONS
 from optionbias.orderings import all_orderings, cyclic, reversal
-from optionbias.scoring import CELL_COLUMNS, ScoringError
+from optionbias.scoring import CELL_COLUMNS
 from optionbias.sweep import Sweep
 from slow import factors as slow_factors
 from slow import operations as slow

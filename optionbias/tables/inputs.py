@@ -29,28 +29,29 @@ class Inputs:
     draws: int
     seed: int
 
-    def _read(self, name: str) -> pd.DataFrame:
+    def read(self, name: str) -> pd.DataFrame:
+        """A statistics file: a frame of `frames.COLUMNS` or an analysis of `catalogue.ANALYSES`."""
         return pd.read_parquet(self.folder / f"{name}.parquet")
 
     @cached_property
     def cells(self) -> pd.DataFrame:
         """Per-cell statistics, every readout, operation and subset."""
-        return self._read("cells")
+        return self.read("cells")
 
     @cached_property
     def comparison(self) -> pd.DataFrame:
         """Operations on the same evaluation items of first-token cells with K >= 3."""
-        return self._read("comparison")
+        return self.read("comparison")
 
     @cached_property
     def halves(self) -> pd.DataFrame:
         """Factors of random item halves of first-token cells."""
-        return self._read("halves")
+        return self.read("halves")
 
     @cached_property
     def sweeps(self) -> pd.DataFrame:
         """Provenance of every sweep: revision, dtype, backend, device."""
-        return self._read("sweeps")
+        return self.read("sweeps")
 
     @cached_property
     def first_token(self) -> pd.DataFrame:

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
+from math import nan
 
-from optionbias.operation_effects import Effects, Estimate, operation_effects
+from optionbias.operation_effects import Effects, operation_effects
+from optionbias.resampling import Estimate
 from optionbias.tables import names
 from optionbias.tables.inputs import Inputs
 from optionbias.tables.table import Block, Entry, Table
@@ -82,10 +85,8 @@ def _row(row: str, effects: Effects, operation: str, minus: str | None) -> list[
         if operation == "vote" and column in (names.D_LOG_FLIP_RATE, names.D_LOG_SKEW):
             entries.append(Entry(row, column, None, unit=unit, note=""))
             continue
-        e = estimate()
-        zero = operation == "none" and column.startswith("d")
-        low, high = (
-            (float("nan"),) * 2 if zero else (scale * e.interval.low, scale * e.interval.high)
-        )
-        entries.append(Entry(row, column, scale * e.value, low, high, unit, e.n, e.interval.note))
+        entry = Entry.of(row, column, estimate(), unit, scale)
+        if operation == "none" and column.startswith("d"):
+            entry = replace(entry, ci_low=nan, ci_high=nan)  # zero by definition
+        entries.append(entry)
     return entries

@@ -12,6 +12,7 @@ from typing import Any
 import pandas as pd
 
 from optionbias.atomic import write_text
+from optionbias.resampling import Estimate
 
 COLUMNS = ("table", "row", "column", "value", "ci_low", "ci_high", "unit", "n", "note")
 
@@ -29,13 +30,26 @@ class Entry:
     n: int | None = None
     note: str = ""
 
+    @classmethod
+    def of(
+        cls, row: str, column: str, e: Estimate, unit: str = "", scale: float = 1.0, note: str = ""
+    ) -> Entry:
+        """An estimate with its interval; `scale` is 100 where the unit is % or pp."""
+        noted = "; ".join(filter(None, [note, e.interval.note]))
+        low, high = scale * e.interval.low, scale * e.interval.high
+        return cls(row, column, scale * e.value, low, high, unit, e.n, noted)
+
 
 @dataclass(frozen=True)
 class Block:
-    """Rows that are laid out under one heading with the same columns."""
+    """Rows that are laid out under one heading with the same columns.
+
+    `table` replaces the table's number in the CSV (`text-5.1` for numbers of the prose).
+    """
 
     heading: str
     entries: list[Entry]
+    table: str = ""
 
 
 @dataclass(frozen=True)
@@ -61,7 +75,11 @@ class Table:
     def tidy(self) -> pd.DataFrame:
         """The rows with the columns that every table's CSV promises."""
         rows = [
-            {"table": self.number, **vars(e), "note": "; ".join(filter(None, [self.note, e.note]))}
+            {
+                "table": block.table or self.number,
+                **vars(e),
+                "note": "; ".join(filter(None, [self.note, e.note])),
+            }
             for block in self.blocks
             for e in block.entries
         ]
