@@ -32,6 +32,8 @@ class Cohort:
         checkpoints, benchmarks: name -> entry of the file, sorted by name.
         readouts: readout -> entry of the file.
         cells: every cell that is run, sorted.
+        simulated: its answers come from the generative model, not from models.
+        replicates: it is the paper's own cohort.
     """
 
     name: str
@@ -40,6 +42,8 @@ class Cohort:
     benchmarks: dict[str, dict[str, Any]]
     readouts: dict[str, dict[str, Any]]
     cells: list[Cell] = field(default_factory=list)
+    simulated: bool = False
+    replicates: bool = False
 
     def title(self, benchmark: str) -> str:
         """The name that tables print for a benchmark."""
@@ -72,6 +76,8 @@ class Cohort:
                 for entry in self.benchmarks.values()
             ],
             "cells": [list(cell) for cell in self.cells],
+            "simulated": self.simulated,
+            "replicates": self.replicates,
         }
 
 
@@ -111,7 +117,7 @@ def read_cohort(path: Path, builtin: dict[str, int], needs_models: bool = True) 
         path: the YAML file.
         builtin: name -> K of the benchmarks that the package makes itself.
         needs_models: whether models will run, so checkpoints need a `source` and benchmarks
-            `items` (or a built-in name); not so when sweeps are given.
+            `items` (or a built-in name); not so when sweeps are given or simulated.
 
     Raises:
         ConfigError: one line per fault, each naming the file and the key.
@@ -122,6 +128,8 @@ def read_cohort(path: Path, builtin: dict[str, int], needs_models: bool = True) 
         raise ConfigError(f"{source}: not a mapping of keys to values")
     check(raw, "cohort", source)
     faults = _repeated(raw, source)
+    simulated = raw.get("simulated", False)
+    needs_models = needs_models and not simulated
     checkpoints = {c["name"]: c for c in sorted(raw["checkpoints"], key=lambda c: c["name"])}
     benchmarks = {
         b["name"]: {**b, "K": int(b["K"])}
@@ -131,9 +139,9 @@ def read_cohort(path: Path, builtin: dict[str, int], needs_models: bool = True) 
         base = checkpoint.get("base")
         if base is not None and (base not in checkpoints or base == name):
             faults.append(f"{source}: checkpoint {name}: `base` {base} is not another checkpoint")
-        if not math.isfinite(checkpoint["params_b"]):
+        if not math.isfinite(checkpoint.get("params_b", 1.0)):
             faults.append(f"{source}: checkpoint {name}: `params_b` is not a finite number")
-        if needs_models and "source" not in checkpoint:
+        if needs_models and "source" not in checkpoint and not checkpoint.get("closed"):
             faults.append(f"{source}: checkpoint {name}: missing key `source` (needed to run it)")
     for name, benchmark in benchmarks.items():
         known = builtin.get(name)
@@ -146,39 +154,59 @@ def read_cohort(path: Path, builtin: dict[str, int], needs_models: bool = True) 
             faults.append(f"{source}: benchmark {name}: `K` is {benchmark['K']}, it has {known}")
     cells: set[Cell] = set()
     for readout, entry in raw["readouts"].items():
-        chosen = {}
-        for key, table in (("checkpoints", checkpoints), ("benchmarks", benchmarks)):
-            names = list(table) if entry[key] == "all" else entry[key]
-            faults += [
-                f"{source}: `readouts.{readout}.{key}`: {name} is not in the cohort"
-                for name in names
-                if name not in table
-            ]
-            chosen[key] = [name for name in names if name in table]
+        open_or_closed = [
+            n for n, c in checkpoints.items() if c.get("closed", False) == (readout == "closed")
+        ]
+        chosen: set[tuple[str, str]] = set()
+        for part in [entry, *entry.get("also", [])]:
+            named = {}
+            for key, known_names in (
+                ("checkpoints", open_or_closed),
+                ("benchmarks", list(benchmarks)),
+            ):
+                names = known_names if part[key] == "all" else part[key]
+                faults += [
+                    f"{source}: `readouts.{readout}.{key}`: {name} is not "
+                    + ("in the cohort" if name not in checkpoints else "of this readout's kind")
+                    for name in names
+                    if name not in known_names
+                ]
+                named[key] = [name for name in names if name in known_names]
+            chosen |= {(c, b) for c in named["checkpoints"] for b in named["benchmarks"]}
         left_out = {(e["checkpoint"], e["benchmark"]) for e in entry.get("except", [])}
         faults += [
             f"{source}: `readouts.{readout}.except`: no cell {c} on {b}"
-            for c, b in sorted(left_out)
-            if c not in chosen["checkpoints"] or b not in chosen["benchmarks"]
+            for c, b in sorted(left_out - chosen)
         ]
-        cells |= {
-            Cell(readout, b, c)
-            for b in chosen["benchmarks"]
-            for c in chosen["checkpoints"]
-            if (c, b) not in left_out
-        }
+        cells |= {Cell(readout, b, c) for c, b in chosen - left_out}
         if needs_models and readout == "five-shot":
             faults += [
                 f"{source}: benchmark {b}: missing key `exemplars` (needed by five-shot)"
-                for b in chosen["benchmarks"]
+                for b in sorted({b for _, b in chosen})
                 if "items" in benchmarks[b] and "exemplars" not in benchmarks[b]
+            ]
+        if simulated:
+            faults += [
+                f"{source}: benchmark {b}: missing key `{key}` (needed to simulate it)"
+                for b in sorted({b for _, b in chosen})
+                for key in ("size", "difficulty")
+                if key not in benchmarks[b]
             ]
     if not cells:
         faults.append(f"{source}: `readouts`: no cell is left to run")
     if faults:
-        raise ConfigError("; ".join(faults))
+        raise ConfigError("; ".join(dict.fromkeys(faults)))
     order = sorted(cells, key=lambda cell: (READOUTS.index(cell.readout), *cell[1:]))
-    return Cohort(raw["name"], path, checkpoints, benchmarks, raw["readouts"], order)
+    return Cohort(
+        raw["name"],
+        path,
+        checkpoints,
+        benchmarks,
+        raw["readouts"],
+        order,
+        simulated,
+        raw.get("replicates", False),
+    )
 
 
 def _repeated(raw: dict[str, Any], source: str) -> list[str]:

@@ -13,7 +13,8 @@ def table3(inputs: Inputs) -> Table:
     )
     entries = []
     order = sorted(
-        inputs.cohort["checkpoints"], key=lambda c: (c["family"], c["params_b"], c["name"])
+        [c for c in inputs.cohort["checkpoints"] if not c.get("closed")],
+        key=lambda c: (c["family"], c["params_b"], c["name"]),
     )
     for checkpoint in order:
         name = checkpoint["name"]

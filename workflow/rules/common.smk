@@ -16,6 +16,7 @@ from optionbias.cohort import Cohort, locate, read_cohort, write_described
 from optionbias.items import ItemsError, check_user_benchmark
 from optionbias.orderings import MAX_K_ALL
 from optionbias.provenance import code_digests
+from optionbias.sweep import READOUTS
 
 provenance.use_this_clone()
 
@@ -34,6 +35,8 @@ def checked_cohort() -> Cohort:
         raise WorkflowError(str(error)) from None
     if config["sweeps"] is not None:
         faults = missing_sweeps(cohort)
+    elif cohort.simulated:
+        faults = []
     else:
         faults = [*unrunnable(cohort), *faulty_items(cohort)]
     if faults:
@@ -85,24 +88,49 @@ def faulty_items(cohort: Cohort) -> list[str]:
 
 
 def missing_sweeps(cohort: Cohort) -> list[str]:
-    missing = [cell for cell in cohort.cells if not Path(sweep_path(*cell)).is_file()]
+    root = config["sweeps"]
+    missing = [
+        cell for cell in cohort.cells if not Path(sweep_path(root, *cell)).is_file()
+    ]
     if not missing:
         return []
     return [
         f"config key `sweeps`: {config['sweeps']} lacks {len(missing)} of {len(cohort.cells)} sweeps "
-        f"of cohort {cohort.name}, the first is {sweep_path(*missing[0])}; add them, or name "
+        f"of cohort {cohort.name}, the first is {sweep_path(root, *missing[0])}; add them, or name "
         f"the cells under `except` in {cohort.path}"
     ]
 
 
-def sweep_path(readout: str, benchmark: str, checkpoint: str) -> str:
-    root = config["sweeps"] or "results/sweeps"
+def sweep_path(root: str, readout: str, benchmark: str, checkpoint: str) -> str:
     return f"{root}/{readout}/{benchmark}/{checkpoint}.parquet"
 
 
 COHORT = checked_cohort()
+# Simulated answers never lie where a real cohort of the same benchmarks would look for its own.
+SWEEPS = config["sweeps"] or (
+    "results/simulated" if COHORT.simulated else "results/sweeps"
+)
+SIMULATES = COHORT.simulated and config["sweeps"] is None
+
+
+def sweep_inputs(wanted) -> list[str]:
+    """What a rule that reads the cells which `wanted` accepts declares as input."""
+    cells = [cell for cell in COHORT.cells if wanted(cell)]
+    if SIMULATES:  # one job simulates a readout of a benchmark, into one folder
+        return sorted({f"{SWEEPS}/{c.readout}/{c.benchmark}" for c in cells})
+    return [sweep_path(SWEEPS, *cell) for cell in cells]
+
+
 BENCHMARKS = sorted({cell.benchmark for cell in COHORT.cells})
 TABLES, FIGURES = list(catalogue.TABLES), list(catalogue.FIGURES)
+ANALYSES = list(catalogue.ANALYSES)
+
+
+def reads(analysis: str, cell) -> bool:
+    """Whether an analysis reads the sweep of a cell."""
+    entry = catalogue.ANALYSES[analysis]
+    k = COHORT.benchmarks[cell.benchmark]["K"]
+    return cell.readout in entry.readouts and k >= entry.least_k
 
 
 def statistics_files(names):
@@ -150,6 +178,7 @@ def items_code(benchmark: str) -> dict[str, str]:
 wildcard_constraints:
     benchmark="|".join(map(re.escape, COHORT.benchmarks)),
     checkpoint="|".join(map(re.escape, COHORT.checkpoints)),
-    readout="|".join(FIRST_TOKEN_READOUTS),
+    readout="|".join(READOUTS),
+    analysis="|".join(ANALYSES),
     table="|".join(TABLES),
     figure="|".join(FIGURES),

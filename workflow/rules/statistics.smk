@@ -15,9 +15,7 @@ SCORES_CSV = ("cells", "identities", "calibration", "priors")
 
 rule score_benchmark:
     input:
-        sweeps=lambda wc: [
-            sweep_path(*c) for c in COHORT.cells if c.benchmark == wc.benchmark
-        ],
+        sweeps=lambda wc: sweep_inputs(lambda cell: cell.benchmark == wc.benchmark),
     output:
         expand("results/statistics/{{benchmark}}/{name}.parquet", name=SCORES),
     log:
@@ -28,13 +26,16 @@ rule score_benchmark:
         mem_mb=2000,
     params:
         k=lambda wc: COHORT.benchmarks[wc.benchmark]["K"],
+        sweeps=lambda wc: [
+            sweep_path(SWEEPS, *c) for c in COHORT.cells if c.benchmark == wc.benchmark
+        ],
         seed=config["seed"],
         repetitions=config["repetitions"],
         folder=subpath(output[0], parent=True),
         code=code_digests("scripts/score_benchmark.py"),
     shell:
         """
-        python -m scripts.score_benchmark --benchmark {wildcards.benchmark} --k {params.k} --sweeps {input.sweeps:q} \
+        python -m scripts.score_benchmark --benchmark {wildcards.benchmark} --k {params.k} --sweeps {params.sweeps:q} \
             --seed {params.seed} --repetitions {params.repetitions} --folder {params.folder:q} --log {log:q}
         """
 
@@ -64,6 +65,34 @@ rule gather_statistics:
         """
 
 
+rule analysis:
+    input:
+        sweeps=lambda wc: sweep_inputs(lambda cell: reads(wc.analysis, cell)),
+        cohort="results/cohort.json",
+    output:
+        "results/statistics/{analysis}.parquet",
+    log:
+        "results/logs/analysis/{analysis}.log",
+    conda:
+        "../../envs/statistics.yaml"
+    resources:
+        mem_mb=4000,
+    params:
+        root=SWEEPS,
+        draws=config["draws"],
+        repetitions=config["repetitions"],
+        seed=config["seed"],
+        code=lambda wc: code_digests(
+            "scripts/analysis.py", catalogue.ANALYSES[wc.analysis].module
+        ),
+    shell:
+        """
+        python -m scripts.analysis --analysis {wildcards.analysis} --sweeps {params.root:q} \
+            --cohort {input.cohort:q} --draws {params.draws} --repetitions {params.repetitions} \
+            --seed {params.seed} --output {output:q} --log {log:q}
+        """
+
+
 rule summary:
     input:
         cells="results/statistics/cells.parquet",
@@ -89,3 +118,4 @@ rule summary:
 rule statistics:
     input:
         rules.gather_statistics.output,
+        expand("results/statistics/{analysis}.parquet", analysis=ANALYSES),

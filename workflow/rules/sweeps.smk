@@ -23,7 +23,29 @@ rule checkpoint:
         """
 
 
-if config["sweeps"] is None:
+if SIMULATES:
+
+    rule simulated_sweeps:
+        input:
+            cohort="results/cohort.json",
+        output:
+            directory("results/simulated/{readout}/{benchmark}"),
+        log:
+            "results/logs/simulated_sweeps/{readout}/{benchmark}.log",
+        conda:
+            "../../envs/statistics.yaml"
+        resources:
+            mem_mb=2000,
+        params:
+            seed=config["seed"],
+            code=code_digests("scripts/simulate.py"),
+        shell:
+            """
+            python -m scripts.simulate --readout {wildcards.readout} --benchmark {wildcards.benchmark} \
+                --cohort {input.cohort:q} --seed {params.seed} --folder {output:q} --log {log:q}
+            """
+
+elif config["sweeps"] is None:
 
     rule first_token_sweep:
         input:
@@ -78,4 +100,4 @@ if config["sweeps"] is None:
 
 rule sweeps:
     input:
-        [sweep_path(*cell) for cell in COHORT.cells],
+        sweep_inputs(lambda cell: True),
