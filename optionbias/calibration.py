@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import math
+from functools import lru_cache
 from collections.abc import Sequence
 
 import numpy as np
@@ -12,11 +13,9 @@ from numpy.typing import NDArray
 SHARE = 0.05
 
 
-def calibration_rank(seed: int, benchmark: str, items: Sequence[str]) -> list[str]:
-    """`items` sorted by SHA-256(`seed|calibration|benchmark|item id`).
-
-    The order depends on the item alone, so checkpoints with the same items share the split.
-    """
+@lru_cache(maxsize=4)
+def _ranked(seed: int, benchmark: str, items: tuple[str, ...]) -> tuple[str, ...]:
+    # The checkpoints of a benchmark mostly share their items, so this is asked again and again.
     head = hashlib.sha256(f"{seed}|calibration|{benchmark}|".encode())
 
     def digest(item: str) -> bytes:
@@ -24,7 +23,15 @@ def calibration_rank(seed: int, benchmark: str, items: Sequence[str]) -> list[st
         state.update(item.encode())
         return state.digest()
 
-    return sorted(items, key=digest)
+    return tuple(sorted(items, key=digest))
+
+
+def calibration_rank(seed: int, benchmark: str, items: Sequence[str]) -> list[str]:
+    """`items` sorted by SHA-256(`seed|calibration|benchmark|item id`).
+
+    The order depends on the item alone, so checkpoints with the same items share the split.
+    """
+    return list(_ranked(seed, benchmark, tuple(items)))
 
 
 def calibration_size(n: int) -> int:

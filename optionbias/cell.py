@@ -9,7 +9,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from optionbias.calibration import calibration_mask
-from optionbias.operations import OPERATIONS, Answers, Queries, apply, is_available, normalised
+from optionbias.operations import (
+    OPERATIONS,
+    Answers,
+    Done,
+    Queries,
+    apply,
+    is_available,
+    normalised,
+)
 from optionbias.orderings import cyclic, reversal
 from optionbias.sweep import Sweep
 
@@ -76,5 +84,6 @@ def answer_cell(
         )
         mirrored = normalised(stored)
     queries = Queries(rotations, sweep.choice[usable][:, presented], logp, mirrored, calibration)
-    answers = {op: apply(op, queries) for op in operations if is_available(op, queries)}
+    done: Done = {}
+    answers = {op: apply(op, queries, done=done) for op in operations if is_available(op, queries)}
     return ScoredCell(items, sweep.gold[usable], queries, reversed_usable, calibration, answers)

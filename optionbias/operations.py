@@ -62,16 +62,21 @@ class Answers:
 
     Attributes:
         positions: (N, M) chosen position in each presented ordering.
-        logp: (N, M, K) corrected, renormalised log-probabilities in presented order (float64);
-            None for the majority vote and for generated answers.
-        priors: name -> prior that was divided out, in order (`pride`, `batch-after-pride`, ...).
+        scores: (N, M, K) log scores of the letters in presented order (float64), up to a constant
+            of the query; None for the majority vote and for generated answers.
         tied: (N,) how many of an item's answers were decided by the tie rule.
+        priors: name -> prior that was divided out, in order (`pride`, `batch-after-pride`, ...).
     """
 
     positions: NDArray[np.int64]
-    logp: NDArray[np.float64] | None
+    scores: NDArray[np.float64] | None
     tied: NDArray[np.int64]
     priors: dict[str, Prior] = field(default_factory=dict)
+
+    @property
+    def logp(self) -> NDArray[np.float64] | None:
+        """The scores renormalised: the operation's log-probabilities."""
+        return None if self.scores is None else log_softmax(self.scores)
 
     @property
     def ties(self) -> int:
@@ -123,8 +128,8 @@ def choose(scores: ArrayLike) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
     return close.argmax(axis=-1), last_sum(close) > 1
 
 
-def reversal_product(logp: ArrayLike, reversed_logp: ArrayLike) -> NDArray[np.float64]:
-    """Log-probability of each content under an ordering plus under its reversal, renormalised.
+def reversal_sum(logp: ArrayLike, reversed_logp: ArrayLike) -> NDArray[np.float64]:
+    """Log-probability of each content under an ordering plus under its reversal.
 
     Both arguments and the result are in letter order of their own presentation: the content at
     position r is at position K-1-r in the reversal, so the second is read backwards (D.2).
@@ -132,7 +137,12 @@ def reversal_product(logp: ArrayLike, reversed_logp: ArrayLike) -> NDArray[np.fl
     total = np.asarray(logp) + np.asarray(reversed_logp)[..., ::-1]
     # Certain queries that contradict each other rule out every content alike: all are tied.
     total[np.isneginf(last_max(total))] = 0.0
-    return log_softmax(total)
+    return total
+
+
+def reversal_product(logp: ArrayLike, reversed_logp: ArrayLike) -> NDArray[np.float64]:
+    """`reversal_sum` renormalised: the log of the product of the two probabilities (D.1)."""
+    return log_softmax(reversal_sum(logp, reversed_logp))
 
 
 def majority_vote(
@@ -151,13 +161,59 @@ def majority_vote(
     return positions_of(np.repeat(winner[:, None], z.shape[1], axis=1), pi), tied
 
 
-def apply(operation: str, queries: Queries, alpha: float = 1.0) -> Answers:
+@dataclass(frozen=True)
+class Corrected:
+    """Queries after some corrections, and the priors these divided out."""
+
+    logp: NDArray[np.float64]
+    reversed_logp: NDArray[np.float64] | None
+    priors: dict[str, Prior]
+
+
+# (corrections, alpha) -> what they make of a cell's queries
+Done = dict[tuple[tuple[str, ...], float], Corrected]
+
+
+def corrected(
+    corrections: tuple[str, ...], queries: Queries, alpha: float, done: Done
+) -> Corrected:
+    """Queries after `corrections`, each prior estimated on what the corrections before it left.
+
+    What is already in `done` is not computed again, and what is computed is put there.
+    """
+    key = (corrections, alpha)
+    if key not in done:
+        *earlier, last = corrections
+        if queries.logp is None or queries.calibration is None or not queries.calibration.any():
+            raise OperationError(
+                f"correction {last!r} needs log-probabilities and calibration items"
+            )
+        before = (
+            corrected(tuple(earlier), queries, alpha, done)
+            if earlier
+            else Corrected(queries.logp, queries.reversed_logp, {})
+        )
+        prior = ESTIMATORS[last](before.logp[queries.calibration])
+        name = "-after-".join([last, *reversed(earlier)])
+        mirrored = before.reversed_logp
+        done[key] = Corrected(
+            divide_out(before.logp, prior, alpha),
+            None if mirrored is None else divide_out(mirrored, prior, alpha),
+            {**before.priors, name: prior},
+        )
+    return done[key]
+
+
+def apply(
+    operation: str, queries: Queries, alpha: float = 1.0, done: Done | None = None
+) -> Answers:
     """Carry out an operation on every item of a cell.
 
     Args:
         operation: a name as described at the top of this module.
         queries: the cell's stored queries.
         alpha: strength of the corrections (1 divides the whole prior out).
+        done: corrections of these queries that are already computed; new ones are added.
 
     Raises:
         OperationError: unknown operation, or queries it needs that are not there.
@@ -165,26 +221,19 @@ def apply(operation: str, queries: Queries, alpha: float = 1.0) -> Answers:
     corrections, aggregation = steps(operation)
     if not is_available(operation, queries):
         raise OperationError(f"operation {operation!r} needs queries that this cell does not have")
-    logp = queries.logp
-    mirrored = queries.reversed_logp if aggregation == "reversal" else None
-    priors: dict[str, Prior] = {}
-    for i, correction in enumerate(corrections):
-        if queries.calibration is None or not queries.calibration.any() or logp is None:
-            raise OperationError(f"operation {operation!r} needs calibration items")
-        prior = ESTIMATORS[correction](logp[queries.calibration])
-        priors["-after-".join([correction, *reversed(corrections[:i])])] = prior
-        logp = divide_out(logp, prior, alpha)
-        if mirrored is not None:
-            mirrored = divide_out(mirrored, prior, alpha)
-    if logp is not None and mirrored is not None:
-        logp = reversal_product(logp, mirrored)
-    if logp is not None and (corrections or aggregation == "reversal"):
-        positions, ties = choose(logp)
+    scores, mirrored, priors = queries.logp, queries.reversed_logp, {}
+    if corrections:
+        after = corrected(tuple(corrections), queries, alpha, {} if done is None else done)
+        scores, mirrored, priors = after.logp, after.reversed_logp, after.priors
+    if aggregation == "reversal" and scores is not None and mirrored is not None:
+        scores = reversal_sum(scores, mirrored)
+    if scores is not None and (corrections or aggregation == "reversal"):
+        positions, ties = choose(scores)
         tied = ties.sum(axis=-1)
     else:
         positions = queries.choice.astype(np.int64)
         tied = np.zeros(len(positions), dtype=np.int64)
     if aggregation == "vote":
         positions, vote_ties = majority_vote(positions, queries.orderings)
-        tied, logp = vote_ties.astype(np.int64), None
-    return Answers(positions, logp, tied, priors)
+        tied, scores = vote_ties.astype(np.int64), None
+    return Answers(positions, scores, tied, priors)

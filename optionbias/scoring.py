@@ -98,7 +98,9 @@ def score_benchmark(
             halves = random_halves(
                 len(sweep.items), repetitions, seed, f"table9/halves/{benchmark}"
             )
-            _halve(scores, key, cell, halves[:, np.isin(sweep.items, cell.items)])
+            usable = set(cell.items)
+            mine = np.array([item in usable for item in sweep.items], dtype=bool)
+            _halve(scores, key, cell, halves[:, mine])
     _compare(scores, benchmark, compared)
     return scores
 

@@ -113,7 +113,8 @@ def write_sweep(path: str | Path, sweep: Sweep) -> None:
     )
     _parse(table, str(path))
     with atomic_path(path) as temporary:
-        pq.write_table(table, temporary, compression="zstd")
+        # Log-probabilities hardly repeat: a dictionary of them would cost time and space.
+        pq.write_table(table, temporary, compression="zstd", use_dictionary=["item"])
 
 
 def read_sweep(path: str | Path) -> Sweep:
@@ -309,15 +310,17 @@ def _parse_logp(
     _first(null & (choice >= 0), at, lambda r: "`logp` is null although there is a choice")
     values = column.values.to_numpy(zero_copy_only=False)
     values = values[column.offset * k : (column.offset + n * m) * k].reshape(n, m, k)
-    logp = np.where(null[..., None], np.float32(np.nan), values)
+    logp = np.where(null[..., None], np.float32(np.nan), values) if null.any() else values
     answered = ~null
-    wrong = answered & (np.isnan(logp) | (logp == np.inf)).any(axis=-1)
-    _first(wrong, at, lambda r: f"NaN or +inf in logp {logp.reshape(-1, k)[r].tolist()}")
-    with np.errstate(invalid="ignore"):
-        total = np.exp(logp.astype(np.float64)).sum(axis=-1)
+    # One pass finds rows that may be wrong; what is wrong with them is looked at after.
+    with np.errstate(invalid="ignore", over="ignore"):
+        total = np.exp(logp).sum(axis=-1)
         off = answered & ~(np.abs(total - 1) <= SUM_TOLERANCE)
+    wrong = np.zeros_like(off)
+    wrong[off] = (np.isnan(logp[off]) | (logp[off] == np.inf)).any(axis=-1)
+    _first(wrong, at, lambda r: f"NaN or +inf in logp {logp.reshape(-1, k)[r].tolist()}")
     _first(off, at, lambda r: f"probabilities sum to {total.flat[r]:.6f}, not to one")
-    best = letter_argmax(np.where(null[..., None], np.float32(-np.inf), logp))
+    best = letter_argmax(logp)
     _first(
         answered & (choice != best),
         at,

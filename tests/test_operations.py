@@ -237,7 +237,7 @@ def test_queries_that_are_not_there() -> None:
         with pytest.raises(OperationError, match="does not have"):
             apply(operation, replace(full, reversed_logp=None))
     for calibration in (None, np.zeros(6, dtype=bool)):
-        with pytest.raises(OperationError, match="needs calibration items"):
+        with pytest.raises(OperationError, match="needs log-probabilities of calibration items"):
             apply("pride", replace(full, calibration=calibration))
 
 
