@@ -186,7 +186,7 @@ def corrected(
         *earlier, last = corrections
         if queries.logp is None or queries.calibration is None or not queries.calibration.any():
             raise OperationError(
-                f"correction {last!r} needs log-probabilities and calibration items"
+                f"operation {'+'.join(corrections)!r} needs log-probabilities of calibration items"
             )
         before = (
             corrected(tuple(earlier), queries, alpha, done)
