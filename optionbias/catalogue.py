@@ -61,11 +61,15 @@ TABLES: dict[str, tuple[str, tuple[str, ...]]] = {
 
 # The numbers of the prose: functions that return a Block each, in the order of the paper.
 TEXTS: tuple[str, ...] = (
+    "optionbias.tables.panel:text_1",
+    "optionbias.tables.panel:text_4",
     "optionbias.tables.margins:text_5",
     "optionbias.tables.operations:text_6",
+    "optionbias.tables.panel:text_a1",
     "optionbias.tables.variance_shares:text_a3",
     "optionbias.tables.variance_shares:text_a5",
     "optionbias.tables.placement:text_b2",
+    "optionbias.tables.panel:text_b3",
     "optionbias.tables.placement:text_b4",
     "optionbias.tables.closed:text_c2",
     "optionbias.tables.strengths:text_d1",

@@ -45,6 +45,12 @@ class Cohort:
     simulated: bool = False
     replicates: bool = False
 
+    @property
+    def label(self) -> str:
+        """The name as titles print it: a simulated cohort's always says so."""
+        told = "simulated" in self.name.lower() or not self.simulated
+        return self.name if told else f"{self.name}, simulated"
+
     def title(self, benchmark: str) -> str:
         """The name that tables print for a benchmark."""
         return str(self.benchmarks[benchmark].get("title", benchmark))

@@ -35,7 +35,8 @@ class Effects:
     Attributes:
         cells: (checkpoint, benchmark) of each cell, sorted.
         values: statistic -> operation -> (cells,) value; `flip_rate` and `skew` hold log-changes
-            from none on that factor's common cells (NaN elsewhere), the others levels.
+            from none on that factor's common cells (NaN elsewhere), the others levels
+            (`level_flip_rate` the flip rate's).
         weights: (draws, cells) checkpoint-block weights.
         reversing: benchmark -> operation -> (C, C) matrix of reversing pairs.
         checkpoint_weights: (draws, checkpoints) the same draws, one column a checkpoint.
@@ -122,8 +123,8 @@ def operation_effects(comparison: pd.DataFrame, draws: int, seed: int) -> Effect
             (f"{factor}/two corrections", COMMON_TWO_CORRECTIONS),
         ):
             values[label] = _log_changes(pivots[factor], group)
-    for level in LEVELS:
-        values[level] = {
+    for level in (*LEVELS, "flip_rate"):
+        values[level if level in LEVELS else f"level_{level}"] = {
             str(op): pivots[level][op].to_numpy(dtype=np.float64) for op in pivots[level]
         }
     checkpoints = sorted({c for c, _ in cells})

@@ -2,6 +2,7 @@
 
 import argparse
 import json
+from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
 
@@ -23,8 +24,10 @@ args = parser.parse_args()
 
 def main() -> None:
     module, function = TABLES[args.table][0].split(":")
-    inputs = Inputs(args.statistics, json.loads(args.cohort.read_text()), args.draws, args.seed)
-    write_table(getattr(import_module(module), function)(inputs), args.output)
+    cohort = json.loads(args.cohort.read_text())
+    inputs = Inputs(args.statistics, cohort, args.draws, args.seed)
+    table = getattr(import_module(module), function)(inputs)
+    write_table(replace(table, simulated=cohort["simulated"]), args.output)
 
 
 logs.run(main, args.log)

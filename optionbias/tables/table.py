@@ -63,6 +63,7 @@ class Table:
         decimals: column -> decimals (2 unless said).
         note: what is to be said of every value.
         corner: heading of the first column.
+        simulated: whether its data are; then caption and every row say so.
     """
 
     number: str
@@ -71,14 +72,21 @@ class Table:
     decimals: dict[str, int] = field(default_factory=dict)
     corner: str = ""
     note: str = ""
+    simulated: bool = False
+
+    @property
+    def full_caption(self) -> str:
+        """The caption as it is printed."""
+        return f"Simulated data. {self.caption}" if self.simulated else self.caption
 
     def tidy(self) -> pd.DataFrame:
         """The rows with the columns that every table's CSV promises."""
+        said = "; ".join(filter(None, ["simulated data" * self.simulated, self.note]))
         rows = [
             {
                 "table": block.table or self.number,
                 **vars(e),
-                "note": "; ".join(filter(None, [self.note, e.note])),
+                "note": "; ".join(filter(None, [said, e.note])),
             }
             for block in self.blocks
             for e in block.entries
@@ -154,7 +162,7 @@ def _markdown_text(text: str) -> str:
 
 def markdown(table: Table) -> str:
     """The table as GitHub Markdown."""
-    lines = [f"**Table {table.number}.** {_markdown_text(table.caption)}", ""]
+    lines = [f"**Table {table.number}.** {_markdown_text(table.full_caption)}", ""]
     for block in table.blocks:
         heads, body = _grid(table, block)
         if block.heading:
@@ -199,7 +207,7 @@ def latex(table: Table) -> str:
         lines.append(r"\midrule")
         lines += [" & ".join(_tex_text(c) for c in row) + r" \\" for row in body]
     lines += [r"\bottomrule", r"\end{tabular}"]
-    caption = " ".join([table.caption, *(f"Note: {n}." for n in table.notes())])
+    caption = " ".join([table.full_caption, *(f"Note: {n}." for n in table.notes())])
     lines += [
         rf"\caption{{{_tex_text(caption)}}}",
         rf"\label{{tab:{table.number}}}",
@@ -222,7 +230,7 @@ def typst(table: Table) -> str:
     widest = max(table.blocks, key=lambda b: len(_heads(b)))
     width = len(_heads(widest)) + 1
     align = ["left", *("left" if texts else "right" for texts in _texts(widest))]
-    caption = " ".join([table.caption, *(f"Note: {n}." for n in table.notes())])
+    caption = " ".join([table.full_caption, *(f"Note: {n}." for n in table.notes())])
     lines = [
         f"#figure(kind: table, numbering: none, caption: [*Table {table.number}.* #{cell(caption)}],"
     ]

@@ -42,7 +42,7 @@ rule figure:
     conda:
         "../../envs/figures.yaml"
     params:
-        name=COHORT.name,
+        name=COHORT.label,
         code=lambda wc: code_digests(
             "scripts/figure.py", catalogue.FIGURES[wc.figure][0]
         ),

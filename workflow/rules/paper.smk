@@ -12,7 +12,7 @@ rule paper:
     conda:
         "../../envs/paper.yaml"
     params:
-        name=COHORT.name,
+        name=COHORT.label,
         tables=TABLES,
         figures=FIGURES,
         code=code_digests("scripts/paper.py", files=["paper/paper.typ"]),

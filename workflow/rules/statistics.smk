@@ -105,7 +105,7 @@ rule summary:
     conda:
         "../../envs/statistics.yaml"
     params:
-        name=COHORT.name,
+        name=COHORT.label,
         small_mass=config["small_mass"],
         code=code_digests("scripts/summary.py"),
     shell:

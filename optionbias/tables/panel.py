@@ -1,0 +1,88 @@
+"""Numbers of the prose about the panel itself and about bounds that must hold everywhere."""
+
+from __future__ import annotations
+
+import pandas as pd
+
+from optionbias.operation_effects import Effects, operation_effects
+from optionbias.resampling import Estimate, percentile_interval, weighted_mean
+from optionbias.tables.inputs import Inputs
+from optionbias.tables.table import Block, Entry
+
+
+def text_1(inputs: Inputs) -> Block:
+    """Section 1: how many flipping items the product removes, how far placement range falls (%)."""
+    effects = operation_effects(inputs.comparison, inputs.draws, inputs.seed)
+    row, fall = "reversal product", "fall of placement range"
+    if effects is None:
+        return Block("Section 1", [])
+    entries = [
+        Entry.of(
+            row, "flipping items removed", _fall(effects, "level_flip_rate", "reversal"), "%", 100
+        )
+    ]
+    for operation, name in (("pride", "PriDe"), ("reversal", "reversal product")):
+        entries.append(Entry.of(name, fall, _fall(effects, "placement_range", operation), "%", 100))
+    return Block("Section 1", entries, "text-1")
+
+
+def _fall(effects: Effects, statistic: str, operation: str) -> Estimate:
+    """1 - mean under an operation / mean under none, over the same cells."""
+    levels = effects.values[statistic]
+    before, after = levels["none"], levels[operation]
+    draws = 1 - weighted_mean(after, effects.weights) / weighted_mean(before, effects.weights)
+    return Estimate(
+        float(1 - after.mean() / before.mean()), percentile_interval(draws), len(before)
+    )
+
+
+def text_4(inputs: Inputs) -> Block:
+    """Section 4: the size of the panel that was run under the first-token readout."""
+    cells = inputs.first_token
+    families = {c["name"]: c["family"] for c in inputs.cohort["checkpoints"]}
+    names = sorted(cells["checkpoint"].unique())
+    return Block(
+        "Section 4",
+        [
+            Entry("panel", "checkpoints", len(names)),
+            Entry("panel", "families", len({families[n] for n in names})),
+            Entry("panel", "benchmarks", cells["benchmark"].nunique()),
+        ],
+        "text-4",
+    )
+
+
+def text_a1(inputs: Inputs) -> Block:
+    """A.1: the pools' threshold and the analyses that part of the panel enters."""
+    cells = inputs.first_token
+    c = inputs.cells
+    whole = c[(c["readout"] == "all-orderings") & (c["design"] == "all")]
+    per_benchmark = cells.groupby("benchmark")["checkpoint"].nunique()
+    everywhere = int((per_benchmark == cells["checkpoint"].nunique()).sum())
+    return Block(
+        "A.1",
+        [
+            Entry("filtered pool", "smallest share of modal usable items", 90.0, unit="%"),
+            Entry("benchmarks run on every checkpoint", "count", everywhere),
+            Entry("all-ordering analyses", "checkpoints", whole["checkpoint"].nunique()),
+            Entry("all-ordering analyses", "benchmarks", whole["benchmark"].nunique()),
+        ],
+        "text-A.1",
+    )
+
+
+def text_b3(inputs: Inputs) -> Block:
+    """B.3: share of first-token cells in which KL(f) <= FL KL(g) holds (asserted when scored)."""
+    identities = inputs.read("identities")
+    rows = identities[
+        (identities["readout"] == "first-token")
+        & (identities["operation"] == "none")
+        & (identities["subset"] == "all")
+        & (identities["identity"] == "divergence bound")
+    ]
+    return Block("B.3", [_holds("first-token cells", "KL bound holds", rows)], "text-B.3")
+
+
+def _holds(row: str, column: str, rows: pd.DataFrame) -> Entry:
+    held = (rows["residual"] <= 1e-12).mean() if len(rows) else float("nan")
+    return Entry(row, column, 100 * float(held), unit="%", n=len(rows))

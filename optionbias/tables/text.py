@@ -1,0 +1,24 @@
+"""Table `text`: the numbers of the prose, section by section."""
+
+from __future__ import annotations
+
+from importlib import import_module
+
+from optionbias.catalogue import TEXTS
+from optionbias.tables.inputs import Inputs
+from optionbias.tables.table import Block, Table
+
+CAPTION = (
+    "Numbers of the prose, by section of the paper. Intervals are 95% checkpoint-block intervals "
+    "unless a note says otherwise."
+)
+
+
+def table_text(inputs: Inputs) -> Table:
+    """Every block that the functions of `catalogue.TEXTS` return, in their order."""
+    blocks: list[Block] = []
+    for text in TEXTS:
+        module, function = text.split(":")
+        found = getattr(import_module(module), function)(inputs)
+        blocks += [found] if isinstance(found, Block) else found
+    return Table("text", CAPTION, [b for b in blocks if b.entries], corner="Number", decimals={})
