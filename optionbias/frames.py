@@ -58,19 +58,24 @@ def write_parquet(path: Path, frame: pd.DataFrame) -> None:
 def write_scores(folder: Path, scores: BenchmarkScores) -> None:
     """Write one benchmark's scores, a Parquet file per table."""
     for name in COLUMNS:
-        write_parquet(folder / f"{name}.parquet", _typed(getattr(scores, name), name))
+        frame = _typed(getattr(scores, name), name)
+        write_parquet(folder / f"{name}.parquet", marked(frame, scores.simulated))
+
+
+def marked(frame: pd.DataFrame, simulated: bool) -> pd.DataFrame:
+    """The frame with `simulated` among its attributes, which Parquet keeps in the file's metadata."""
+    if simulated:
+        frame.attrs["simulated"] = True
+    return frame
 
 
 def gather(folders: Sequence[Path], target: Path) -> None:
     """Join the benchmarks' tables, sorted, and write Parquet (and CSV with lists as JSON text)."""
     for name, columns in COLUMNS.items():
         # Rows, not frames, are joined, so that an empty table of one benchmark changes no type.
-        rows = [
-            row
-            for folder in sorted(folders)
-            for row in pd.read_parquet(folder / f"{name}.parquet").to_dict("records")
-        ]
-        frame = _typed(rows, name)
+        parts = [pd.read_parquet(folder / f"{name}.parquet") for folder in sorted(folders)]
+        rows = [row for part in parts for row in part.to_dict("records")]
+        frame = marked(_typed(rows, name), any(part.attrs.get("simulated") for part in parts))
         by = [c for c in columns if c in TEXTS and c not in ("operation", "identity")]
         frame = frame.sort_values(by, kind="stable", ignore_index=True)
         write_parquet(target / f"{name}.parquet", frame)

@@ -49,6 +49,7 @@ class BenchmarkScores:
         comparison: operations on the items usable under all of them (first-token, K >= 3).
         halves: factors of random item halves (first-token).
         sweeps: where each sweep came from (revision, dtype, backend, device).
+        simulated: whether the answers are; every file made from them says so.
     """
 
     cells: list[dict[str, Any]] = field(default_factory=list)
@@ -59,10 +60,15 @@ class BenchmarkScores:
     comparison: list[dict[str, Any]] = field(default_factory=list)
     halves: list[dict[str, Any]] = field(default_factory=list)
     sweeps: list[dict[str, Any]] = field(default_factory=list)
+    simulated: bool = False
 
 
 def score_benchmark(
-    benchmark: str, sweeps: Iterable[Sweep], seed: int, repetitions: int
+    benchmark: str,
+    sweeps: Iterable[Sweep],
+    seed: int,
+    repetitions: int,
+    simulated: bool = False,
 ) -> BenchmarkScores:
     """Score every sweep of a benchmark.
 
@@ -71,17 +77,23 @@ def score_benchmark(
         sweeps: its sweeps, any readout, read one at a time.
         seed: the configured seed (calibration split, random halves).
         repetitions: random item halves for the split-half reliability.
+        simulated: whether the cohort is; its sweeps must be of the same kind.
 
     Raises:
         IdentityError: a proven identity fails on a cell.
         ScoringError: a sweep cannot be scored.
     """
-    scores = BenchmarkScores()
+    scores = BenchmarkScores(simulated=simulated)
     golds: dict[str, int] = {}
-    compared: dict[str, ScoredCell] = {}
+    compared: dict[str, ComparedCell] = {}
     for sweep in sweeps:
         checkpoint, readout = str(sweep.metadata["checkpoint"]), str(sweep.metadata["readout"])
         key = {"checkpoint": checkpoint, "benchmark": benchmark, "readout": readout}
+        if bool(sweep.metadata.get("simulated")) != simulated:
+            raise ScoringError(
+                f"{sweep.source}: simulated and real answers never share a cohort; the cohort's key "
+                f"`simulated` is {simulated}, this sweep's is {not simulated}"
+            )
         _check_golds(golds, sweep)
         told = {name: sweep.metadata.get(name) for name in PROVENANCE}
         scores.sweeps.append({**key, "n_items": len(sweep.items), **told})
@@ -94,7 +106,7 @@ def score_benchmark(
         _score_cell(scores, sweep, cell, key)
         if readout == "first-token":
             if cell.reversed_usable.any():
-                compared[checkpoint] = cell
+                compared[checkpoint] = ComparedCell.of(cell)
             halves = random_halves(
                 len(sweep.items), repetitions, seed, f"table9/halves/{benchmark}"
             )
@@ -202,23 +214,47 @@ def measures(sweep: Sweep) -> dict[str, Any]:
     return found
 
 
-def _compare(scores: BenchmarkScores, benchmark: str, cells: dict[str, ScoredCell]) -> None:
+@dataclass(frozen=True)
+class ComparedCell:
+    """What the comparison of operations keeps of a cell: a byte an answer, no probabilities.
+
+    Attributes:
+        items: ids of the evaluation items that are usable under cyclic and reversed queries.
+        gold: their correct contents.
+        orderings: (K, K) presented orderings.
+        contents: operation -> (items, K) chosen contents.
+    """
+
+    items: NDArray[np.object_]
+    gold: NDArray[np.int8]
+    orderings: NDArray[np.int64]
+    contents: dict[str, NDArray[np.int8]]
+
+    @classmethod
+    def of(cls, cell: ScoredCell) -> ComparedCell:
+        """Keep the items that every operation can be scored on."""
+        mask, pi = cell.reversed_usable & ~cell.calibration, cell.queries.orderings
+        contents = {
+            operation: contents_of(cell.answers[operation].positions[mask], pi).astype(np.int8)
+            for operation in OPERATIONS
+        }
+        return cls(cell.items[mask], cell.gold[mask], pi, contents)
+
+
+def _compare(scores: BenchmarkScores, benchmark: str, cells: dict[str, ComparedCell]) -> None:
     """Operations of each cell on the evaluation items usable under all of them (tables 2 and 14).
 
     `shared_correct` counts correct answers per presented ordering on the evaluation items that
     all checkpoints of the benchmark share: what rank reversals compare.
     """
-    masks = {name: cell.reversed_usable & ~cell.calibration for name, cell in cells.items()}
-    masks = {name: mask for name, mask in masks.items() if mask.any()}
-    shared = [set(cells[name].items[mask]) for name, mask in masks.items()]
+    cells = {name: cell for name, cell in cells.items() if len(cell.items)}
+    shared = [set(cell.items) for cell in cells.values()]
     in_all: set[str] = set.intersection(*shared) if shared else set()
-    for name, mask in masks.items():
-        cell = cells[name]
+    for name, cell in cells.items():
         in_shared = np.array([item in in_all for item in cell.items], dtype=bool)
-        design = Design.of(cell.queries.orderings)
-        for operation in OPERATIONS:
-            contents = contents_of(cell.answers[operation].positions, cell.queries.orderings)
-            s = cell_statistics(contents[mask], cell.gold[mask], design)
+        design = Design.of(cell.orderings)
+        for operation, contents in cell.contents.items():
+            s = cell_statistics(contents, cell.gold, design)
             correct = contents[in_shared] == cell.gold[in_shared, None]
             scores.comparison.append(
                 {

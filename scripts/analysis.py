@@ -7,7 +7,7 @@ from pathlib import Path
 from optionbias import logs
 from optionbias.analysis import Settings, run
 from optionbias.catalogue import ANALYSES
-from optionbias.frames import write_parquet
+from optionbias.frames import marked, write_parquet
 
 parser = argparse.ArgumentParser(description=__doc__)
 parser.add_argument("--analysis", choices=sorted(ANALYSES), required=True)
@@ -24,7 +24,8 @@ args = parser.parse_args()
 def main() -> None:
     settings = Settings(args.seed, args.draws, args.repetitions)
     cohort = json.loads(args.cohort.read_text())
-    write_parquet(args.output, run(args.analysis, args.sweeps, cohort, settings))
+    frame = run(args.analysis, args.sweeps, cohort, settings)
+    write_parquet(args.output, marked(frame, cohort["simulated"]))
 
 
 logs.run(main, args.log)

@@ -14,6 +14,7 @@ parser.add_argument("--k", type=int, required=True)
 parser.add_argument("--sweeps", type=Path, nargs="+", required=True)
 parser.add_argument("--seed", type=int, required=True)
 parser.add_argument("--repetitions", type=int, required=True)
+parser.add_argument("--simulated", action="store_true", help="the cohort is simulated")
 parser.add_argument("--folder", type=Path, required=True, help="where the tables go")
 parser.add_argument("--log", type=Path)
 args = parser.parse_args()
@@ -21,7 +22,7 @@ args = parser.parse_args()
 
 def main() -> None:
     sweeps = (read_cell_sweep(path, args.k) for path in args.sweeps)
-    scores = score_benchmark(args.benchmark, sweeps, args.seed, args.repetitions)
+    scores = score_benchmark(args.benchmark, sweeps, args.seed, args.repetitions, args.simulated)
     write_scores(args.folder, scores)
 
 

@@ -31,12 +31,14 @@ rule score_benchmark:
         ],
         seed=config["seed"],
         repetitions=config["repetitions"],
+        simulated="--simulated" if COHORT.simulated else "",
         folder=subpath(output[0], parent=True),
         code=code_digests("scripts/score_benchmark.py"),
     shell:
         """
         python -m scripts.score_benchmark --benchmark {wildcards.benchmark} --k {params.k} --sweeps {params.sweeps:q} \
-            --seed {params.seed} --repetitions {params.repetitions} --folder {params.folder:q} --log {log:q}
+            --seed {params.seed} --repetitions {params.repetitions} {params.simulated} \
+            --folder {params.folder:q} --log {log:q}
         """
 
 
