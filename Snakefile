@@ -26,4 +26,5 @@ rule all:
         rules.statistics.input,
         rules.tables.input,
         rules.figures.input,
+        rules.agreement.output,
         rules.paper.output,

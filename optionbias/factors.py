@@ -188,8 +188,10 @@ def cell_statistics(contents: ArrayLike, gold: ArrayLike, design: Design) -> Cel
 
     correct = z == c[:, None]
     weights = design.counts
-    item_accuracy = last_sum(correct if weights is None else correct * weights) / sizes
-    accuracy = float(item_accuracy.sum() / n)
+    right = last_sum(correct if weights is None else correct * weights)
+    # Through whole counts where all items have as many answers, so that equal accuracies are equal.
+    equal = bool((sizes == sizes[0]).all())
+    accuracy = float(right.sum() / (n * sizes[0]) if equal else (right / sizes).mean())
     stable_correct = float((stable & (kept == c)).sum() / n)
     by_letter, h = _accuracy_by_letter(positions, correct, flips, sizes, design)
 

@@ -107,6 +107,20 @@ def truth(checkpoint: dict[str, Any], benchmark: dict[str, Any], readout: str, s
     return Truth(theta + shift.ability, shift.lean * lean * shape)
 
 
+def known_prior(known: Truth, seed: int, items: int = 20_000) -> NDArray[np.float64]:
+    """The prior that PriDe estimates: the mean over items of the softmax of their preferences.
+
+    The geometric mean over the cyclic orderings of an item's letter probabilities is the softmax of
+    its preference b_cqr (each content adds the same to every letter) but for the mean query noise,
+    which is of SD NOISE / sqrt(K).
+    """
+    k = len(known.preference)
+    draws = generator(seed, f"simulation/known-prior/{k}").standard_normal((items, 2, k))
+    spread = PREFERENCE_SPREAD * np.std(known.preference)
+    item = known.preference + spread * draws[:, 0] + NOISE / math.sqrt(k) * draws[:, 1]
+    return np.asarray(np.exp(log_softmax(item)).mean(axis=0))
+
+
 def simulated_sweep(
     checkpoint: dict[str, Any], benchmark: dict[str, Any], readout: str, seed: int
 ) -> Sweep:

@@ -36,9 +36,9 @@ OPERATION_STYLES = {
 
 def k_styles(ks: Iterable[int]) -> dict[int, tuple[tuple[float, float, float], str]]:
     """K -> (colour, marker); 2, 4 and 10 always look the same, others follow in order."""
-    others = [k for k in sorted(set(ks)) if k not in _USUAL_K]
-    order = [*_USUAL_K, *others]
-    return {k: (_PALETTE[i % 10], _MARKERS[i % 10]) for i, k in enumerate(order) if k in set(ks)}
+    shown = set(ks)
+    order = [*_USUAL_K, *sorted(shown - set(_USUAL_K))]
+    return {k: (_PALETTE[i % 10], _MARKERS[i % 10]) for i, k in enumerate(order) if k in shown}
 
 
 def apply() -> None:

@@ -1,13 +1,16 @@
-"""Table 2: what the operations do to the factors and to the harms they leave."""
+"""Table 2 and the prose of Section 6: what the operations do to the factors and the harms left."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from math import nan
+from math import isnan, nan
 
-from optionbias.operation_effects import Effects, operation_effects
-from optionbias.resampling import Estimate
+import numpy as np
+import pandas as pd
+
+from optionbias.operation_effects import COMMON_TWO_CORRECTIONS, Effects, operation_effects
+from optionbias.resampling import Estimate, block_weights, percentile_interval, weighted_mean
 from optionbias.tables import names
 from optionbias.tables.inputs import Inputs
 from optionbias.tables.table import Block, Entry, Table
@@ -28,6 +31,14 @@ CAPTION = (
     "and changes in accuracy and stable-wrong share. Bottom: paired differences. Intervals are 95% "
     "checkpoint-block intervals."
 )
+# How the prose of Section 6 calls them.
+BALANCED_RSTD_OF = {"none": "baseline", "pride": "PriDe", "reversal": "reversal product"}
+CORRECTIONS = {
+    "pride": "PriDe",
+    "batch": "batch calibration",
+    "pride+batch": "PriDe then batch",
+}
+FACTORS = {"flip_rate": names.D_LOG_FLIP_RATE, "skew": names.D_LOG_SKEW}
 
 
 def table2(inputs: Inputs) -> Table:
@@ -90,3 +101,67 @@ def _row(row: str, effects: Effects, operation: str, minus: str | None) -> list[
             entry = replace(entry, ci_low=nan, ci_high=nan)  # zero by definition
         entries.append(entry)
     return entries
+
+
+def text_6(inputs: Inputs) -> Block:
+    """Section 6: balanced RStd alone, and the corrections alone on all first-token cells.
+
+    Both on the evaluation items of `cells`; the second with two-option cells and log-changes on
+    the cells where the statistic is positive under none, PriDe, batch and PriDe then batch.
+    """
+    cells = inputs.cells
+    rows = cells[(cells["readout"] == "first-token") & (cells["subset"] == "evaluation")]
+    mirrored = _complete(rows[rows["K"] >= 3], "balanced_rstd", tuple(BALANCED_RSTD_OF))
+    # The draws of Table 2, and of Table 6 below: the same cells have the same intervals there.
+    draws = "table2/checkpoints/draws"
+    entries = [
+        _or_note(
+            "K>=3 cells",
+            f"balanced RStd, {called}",
+            _block_mean(mirrored[operation], inputs, draws),
+            "no cell with at least three options and reversed orderings",
+        )
+        for operation, called in BALANCED_RSTD_OF.items()
+    ]
+    draws = "table6/checkpoints/draws"
+    for statistic, called in FACTORS.items():
+        changes = _log_changes(rows, statistic)
+        for operation, correction in CORRECTIONS.items():
+            estimate = _block_mean(changes[operation], inputs, draws)
+            entries.append(_or_note("all first-token cells", f"{called}, {correction}", estimate))
+    pooled = _log_changes(rows, "pooled_sd")
+    estimate = _block_mean(pooled["pride+batch"] - pooled["batch"], inputs, draws)
+    column = "dlog pooled SD, PriDe then batch minus batch calibration"
+    entries.append(_or_note("all first-token cells", column, estimate))
+    return Block("Section 6", entries, table="text-6")
+
+
+def _complete(rows: pd.DataFrame, statistic: str, operations: tuple[str, ...]) -> pd.DataFrame:
+    """A statistic of the cells (rows, sorted) on which all of `operations` (columns) ran."""
+    cell = ["checkpoint", "benchmark"]
+    ran = rows[rows["operation"].isin(operations)]
+    everywhere = ran.groupby(cell)["operation"].transform("size") == len(operations)
+    pivot = ran[everywhere].pivot(index=cell, columns="operation", values=statistic)
+    return pivot.reindex(columns=list(operations)).astype(np.float64)
+
+
+def _log_changes(rows: pd.DataFrame, statistic: str) -> pd.DataFrame:
+    """Log-changes from none of a statistic on its common cells; NaN elsewhere."""
+    values = _complete(rows, statistic, COMMON_TWO_CORRECTIONS)
+    logs = values.where((values > 0).all(axis=1)).transform(np.log)
+    return logs.sub(logs["none"], axis=0)
+
+
+def _block_mean(values: pd.Series[float], inputs: Inputs, draws: str) -> Estimate:
+    """Mean over cells with its checkpoint-block interval under `draws`; NaN left out."""
+    defined = values.dropna()
+    if defined.empty:
+        return Estimate(nan, percentile_interval([]), 0)
+    checkpoints = values.index.get_level_values("checkpoint").tolist()
+    weights = block_weights(checkpoints, inputs.draws, inputs.seed, draws)
+    interval = percentile_interval(weighted_mean(values.to_numpy(), weights))
+    return Estimate(float(defined.mean()), interval, len(defined))
+
+
+def _or_note(row: str, column: str, e: Estimate, note: str = "no common cell") -> Entry:
+    return Entry(row, column, None, n=0, note=note) if isnan(e.value) else Entry.of(row, column, e)

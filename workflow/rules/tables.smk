@@ -39,3 +39,27 @@ rule tables:
             table=TABLES,
             ending=["csv", "md", "tex", "typ"],
         ),
+
+
+rule agreement:
+    input:
+        tables=expand("results/tables/table{table}.csv", table=TABLES),
+        cohort="results/cohort.json",
+    output:
+        csv="results/agreement.csv",
+        page="results/agreement.md",
+    log:
+        "results/logs/agreement.log",
+    conda:
+        "../../envs/statistics.yaml"
+    params:
+        tables=subpath(input.tables[0], parent=True),
+        reported=f"{workflow.basedir}/paper/reported/two_factors.csv",
+        code=code_digests(
+            "scripts/agreement.py", files=["paper/reported/two_factors.csv"]
+        ),
+    shell:
+        """
+        python -m scripts.agreement --tables {params.tables:q} --reported {params.reported:q} \
+            --cohort {input.cohort:q} --csv {output.csv:q} --page {output.page:q} --log {log:q}
+        """

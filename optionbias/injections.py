@@ -1,0 +1,159 @@
+"""Adding a known letter preference to every stored query of four-option cells (Figure 6, D.3).
+
+A preference of a known shape and strength alpha is added to the letters' logits under all cyclic
+and reversed orderings; queries are renormalised, priors estimated anew on the calibration items,
+and every operation answers the evaluation items again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from optionbias.analysis import Settings
+from optionbias.cell import answer_cell
+from optionbias.evaluation import (
+    EvaluationItems,
+    mirrored_shift,
+    product_scores,
+    shifted_answers,
+)
+from optionbias.factors import positions_of
+from optionbias.priors import batch_prior, pride_prior
+from optionbias.short_axis import log_softmax
+from optionbias.sweep import Sweep
+
+K = 4
+SMALL = 1_000
+SHAPES: dict[str, tuple[int, ...]] = {
+    "front-back": (1, 1, -1, -1),
+    "alternating": (1, -1, 1, -1),
+    "outer-inner": (1, -1, -1, 1),
+    "letter A": (1, 0, 0, 0),
+}
+# Opposite on mirrored letters, so the reversal product must not notice them.
+CANCELLED = ("front-back", "alternating")
+ALPHAS = (-2.0, -1.5, -1.0, -0.5, 0.0, 0.5, 1.0, 1.5, 2.0)
+OPERATIONS = ("none", "pride", "batch", "reversal", "pride+reversal")
+COLUMNS = (
+    "checkpoint", "benchmark", "shape", "operation", "mmlu", "n_items", "placement_range", "ties",
+)  # fmt: skip
+
+
+class InjectionError(AssertionError):
+    """The reversal product noticed a preference that mirroring cancels; the message says where."""
+
+
+def direction(shape: str) -> NDArray[np.float64]:
+    """A shape of SHAPES centred on zero with a root mean square of one logit, (K,)."""
+    centred = np.array(SHAPES[shape], dtype=np.float64)
+    centred -= centred.mean()
+    return centred / np.sqrt((centred**2).mean())
+
+
+def is_mmlu(benchmark: str) -> bool:
+    """Whether a benchmark is MMLU or a part of it, by its name."""
+    return benchmark.lower().startswith("mmlu")
+
+
+def analyse(benchmark: str, sweeps: Iterable[Sweep], settings: Settings) -> list[dict[str, Any]]:
+    """One row per cell, shape and operation, for benchmarks of four options.
+
+    MMLU is always injected; another benchmark where none of its sweeps has more than 1,000 items.
+    `placement_range` and `ties` (answers decided by the tie rule) are lists over ALPHAS.
+
+    Raises:
+        InjectionError: see `injected_cell`.
+    """
+    mmlu = is_mmlu(benchmark)
+    rows: list[dict[str, Any]] = []
+    for sweep in sweeps:
+        if sweep.k != K or (not mmlu and len(sweep.items) > SMALL):
+            return []
+        cell = answer_cell(sweep, benchmark, settings.seed, operations=())
+        items = None if cell is None else EvaluationItems.of(cell)
+        if items is not None:
+            checkpoint = str(sweep.metadata["checkpoint"])
+            key = {"checkpoint": checkpoint, "benchmark": benchmark, "mmlu": mmlu}
+            rows += [{**key, **row} for row in injected_cell(items, f"{checkpoint}, {benchmark}")]
+    return rows
+
+
+def injected_cell(items: EvaluationItems, name: str) -> list[dict[str, Any]]:
+    """A row per shape and operation with lists over ALPHAS; alpha 0 is answered once for all.
+
+    Raises:
+        InjectionError: an answer of the reversal product changes under a shape of CANCELLED.
+    """
+    strengths = [alpha for alpha in ALPHAS if alpha]
+    added = [alpha * direction(shape) for shape in SHAPES for alpha in strengths]
+    answers = _answers(items, np.array([np.zeros(K), *added]))
+    # Where each (shape, alpha) is found among the variants.
+    index = {
+        (shape, alpha): 1 + i * len(strengths) + strengths.index(alpha) if alpha else 0
+        for i, shape in enumerate(SHAPES)
+        for alpha in ALPHAS
+    }
+    product, _ = answers["reversal"]
+    for shape in CANCELLED:
+        for alpha in ALPHAS:
+            changed = int((product[index[shape, alpha]] != product[0]).sum())
+            if changed:
+                raise InjectionError(
+                    f"{name}: {changed} answers of the reversal product change under the shape "
+                    f"{shape} at alpha = {alpha:g}, which mirroring cancels"
+                )
+    rows = []
+    for operation, (positions, tied) in answers.items():
+        ranges, ties = placement_ranges(positions, items), tied.sum(axis=(1, 2))
+        for shape in SHAPES:
+            chosen = [index[shape, alpha] for alpha in ALPHAS]
+            rows.append(
+                {
+                    "shape": shape,
+                    "operation": operation,
+                    "n_items": len(items.gold),
+                    "placement_range": ranges[chosen].tolist(),
+                    "ties": ties[chosen].tolist(),
+                }
+            )
+    return rows
+
+
+def _answers(
+    items: EvaluationItems, added: NDArray[np.float64]
+) -> dict[str, tuple[NDArray[np.int64], NDArray[np.bool_]]]:
+    """Positions (V, n, K), and which of them are ties, by each of OPERATIONS.
+
+    Args:
+        items: the evaluation items.
+        added: (V, K) what each of V variants adds to the letters' logits.
+    """
+    logp, mirrored, calibration = (
+        log_softmax(x + added[:, None, None, :])
+        for x in (items.logp, items.reversed_logp, items.calibration)
+    )
+    pride = np.log([pride_prior(variant) for variant in calibration])
+    batch = np.log([batch_prior(variant) for variant in calibration])
+    nothing = np.zeros_like(added)
+    product = product_scores(logp, mirrored)
+    return {
+        "none": shifted_answers(logp, nothing),
+        "pride": shifted_answers(logp, pride),
+        "batch": shifted_answers(logp, batch),
+        "reversal": shifted_answers(product, nothing),
+        "pride+reversal": shifted_answers(product, mirrored_shift(pride)),
+    }
+
+
+def placement_ranges(positions: NDArray[np.int64], items: EvaluationItems) -> NDArray[np.float64]:
+    """max A_j - min A_j of each variant's answers (V, n, K), shape (V,) (Equation 7)."""
+    # Exactly one cyclic ordering shows an item's correct content at letter j.
+    gold = np.repeat(items.gold[:, None], K, axis=1)
+    showing = np.argsort(positions_of(gold, items.design.orderings), axis=1)
+    at_letter = np.take_along_axis(positions, showing[None], axis=-1)
+    correct = (at_letter == np.arange(K)).sum(axis=1)
+    return (correct.max(axis=1) - correct.min(axis=1)) / len(gold)
