@@ -29,11 +29,13 @@ class Settings:
         seed: the configured seed.
         draws: bootstrap draws.
         repetitions: random item halves.
+        benchmarks: all benchmarks that the analysis reads.
     """
 
     seed: int
     draws: int
     repetitions: int
+    benchmarks: tuple[str, ...] = ()
 
 
 def cells_of(name: str, cohort: dict[str, Any]) -> list[tuple[str, str, str]]:
@@ -43,7 +45,7 @@ def cells_of(name: str, cohort: dict[str, Any]) -> list[tuple[str, str, str]]:
     return [
         (readout, benchmark, checkpoint)
         for readout, benchmark, checkpoint in cohort["cells"]
-        if readout in entry.readouts and k[benchmark] >= entry.least_k
+        if entry.reads(readout, k[benchmark])
     ]
 
 
@@ -55,14 +57,16 @@ def as_frame(name: str, rows: list[dict[str, Any]]) -> pd.DataFrame:
     return frame.sort_values(by, kind="stable", ignore_index=True)
 
 
-def run(name: str, root: Path, cohort: dict[str, Any], settings: Settings) -> pd.DataFrame:
+def run(
+    name: str, root: Path, cohort: dict[str, Any], seed: int, draws: int, repetitions: int
+) -> pd.DataFrame:
     """Carry out an analysis on the sweeps under `root`, one benchmark after the other.
 
     Args:
         name: a key of `catalogue.ANALYSES`.
         root: folder of `{readout}/{benchmark}/{checkpoint}.parquet`.
         cohort: `results/cohort.json`.
-        settings: seed, draws, repetitions.
+        seed, draws, repetitions: see `Settings`.
 
     Raises:
         SweepError: a sweep that cannot be trusted.
@@ -77,7 +81,9 @@ def run(name: str, root: Path, cohort: dict[str, Any], settings: Settings) -> pd
                 path = root / readout / benchmark / f"{checkpoint}.parquet"
                 yield read_cell_sweep(path, k[benchmark])
 
+    benchmarks = tuple(sorted({cell[1] for cell in cells}))
+    settings = Settings(seed, draws, repetitions, benchmarks)
     rows: list[dict[str, Any]] = []
-    for benchmark in sorted({cell[1] for cell in cells}):
+    for benchmark in benchmarks:
         rows += analyse(benchmark, sweeps(benchmark), settings)
     return as_frame(name, rows)

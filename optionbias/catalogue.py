@@ -9,11 +9,16 @@ from typing import NamedTuple
 
 
 class Analysis(NamedTuple):
-    """A statistic that reads sweeps: its module, the readouts and the least K it reads."""
+    """A statistic that reads sweeps: its module, and the readouts and option counts it reads."""
 
     module: str
     readouts: tuple[str, ...] = ("first-token",)
     least_k: int = 2
+    most_k: int = 26
+
+    def reads(self, readout: str, k: int) -> bool:
+        """Whether it reads the sweeps of a readout on benchmarks of K options."""
+        return readout in self.readouts and self.least_k <= k <= self.most_k
 
 
 # name -> what computes results/statistics/{name}.parquet from sweeps
@@ -22,12 +27,12 @@ ANALYSES: dict[str, Analysis] = {
     "strengths": Analysis("optionbias.strengths"),
     "transitions": Analysis("optionbias.transitions", least_k=3),
     "pair_reversals": Analysis("optionbias.pair_reversals", least_k=3),
-    "injections": Analysis("optionbias.injections", least_k=4),
+    "injections": Analysis("optionbias.injections", least_k=4, most_k=4),
     "changes": Analysis("optionbias.changes"),
     "folds": Analysis("optionbias.folds", ("first-token", "all-orderings")),
     "closed": Analysis("optionbias.closed", ("closed",)),
     "designs": Analysis("optionbias.designs", ("all-orderings",), least_k=3),
-    "balanced_sets": Analysis("optionbias.balanced_sets", ("all-orderings",), least_k=4),
+    "balanced_sets": Analysis("optionbias.balanced_sets", ("all-orderings",), least_k=4, most_k=4),
 }
 
 # number -> (module:function that returns a Table, the statistics files it reads)

@@ -41,11 +41,13 @@ class CellStatistics:
         stable_wrong: SW, share of items that keep a wrong content.
         balanced_rstd: std over letters of A_j (Section 3.3).
         placement_range: max A_j - min A_j.
-        std_h, range_h: SD and range over letters of h.
+        std_h: SD over letters of h.
+        range_h: largest minus smallest entry of h.
         fluctuation_rate: share of items that choose different contents under pi_0 and
             pi_floor(K/2) (Appendix F).
         kl: KL(f || unif) in bits.
-        per_item_kl, per_item_sd: means over items of KL(f_q || unif) and std(f_q).
+        per_item_kl: mean over items of KL(f_q || unif) in bits.
+        per_item_sd: mean over items of std(f_q).
         pairwise_disagreement: mean over items of the share of pairs of its orderings whose
             chosen contents differ.
         choice_entropy: mean over items of the entropy of its chosen contents, in bits.
@@ -54,8 +56,10 @@ class CellStatistics:
         std_b: std(b_S), SD of the stable items' deviation from uniform (Equation 9).
         corrected_sd: std(f - b_S) (Equation 11).
         design_bound: M(S), the largest std(u_j) of the design (Appendix B.1).
-        f, g, h, b: share of all answers, of flipping items' answers, accuracy of flipping items
-            by gold letter, and b_S, each over the K positions.
+        f: share of all answers at each position.
+        g: share of the flipping items' answers at each position (Equation 5).
+        h: accuracy of the flipping items by the position of the correct content (Equation 7).
+        b: b_S, the stable items' deviation from uniform at each position (Equation 9).
         accuracy_by_letter: A_j (Equation 7, and B.2 for balanced multisets).
     """
 

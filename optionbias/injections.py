@@ -62,13 +62,16 @@ def is_mmlu(benchmark: str) -> bool:
 def analyse(benchmark: str, sweeps: Iterable[Sweep], settings: Settings) -> list[dict[str, Any]]:
     """One row per cell, shape and operation, for benchmarks of four options.
 
-    MMLU is always injected; another benchmark where none of its sweeps has more than 1,000 items.
+    MMLU is injected; other benchmarks where there is no MMLU and none of their sweeps has more
+    than 1,000 items.
     `placement_range` and `ties` (answers decided by the tie rule) are lists over ALPHAS.
 
     Raises:
         InjectionError: see `injected_cell`.
     """
     mmlu = is_mmlu(benchmark)
+    if not mmlu and any(map(is_mmlu, settings.benchmarks)):
+        return []
     rows: list[dict[str, Any]] = []
     for sweep in sweeps:
         if sweep.k != K or (not mmlu and len(sweep.items) > SMALL):

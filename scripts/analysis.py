@@ -5,7 +5,7 @@ import json
 from pathlib import Path
 
 from optionbias import logs
-from optionbias.analysis import Settings, run
+from optionbias.analysis import run
 from optionbias.catalogue import ANALYSES
 from optionbias.frames import marked, write_parquet
 
@@ -22,9 +22,8 @@ args = parser.parse_args()
 
 
 def main() -> None:
-    settings = Settings(args.seed, args.draws, args.repetitions)
     cohort = json.loads(args.cohort.read_text())
-    frame = run(args.analysis, args.sweeps, cohort, settings)
+    frame = run(args.analysis, args.sweeps, cohort, args.seed, args.draws, args.repetitions)
     write_parquet(args.output, marked(frame, cohort["simulated"]))
 
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from hypothesis import settings
+from hypothesis import settings as hypothesis_settings
 
 from optionbias.analysis import Settings, as_frame, cells_of
 from optionbias.catalogue import ANALYSES
@@ -35,7 +35,7 @@ OPERATION_TEXTS = {
     "pride+batch": "PriDe then batch",
     "vote": "Majority vote",
 }
-FEW = settings(PROPERTY, max_examples=30)
+FEW = hypothesis_settings(PROPERTY, max_examples=30)
 DRAWS = 60
 REPETITIONS = 6
 NAN = float("nan")
@@ -61,10 +61,12 @@ class Run:
         if not path.exists():
             analyse = import_module(ANALYSES[name].module).analyse
             wanted = cells_of(name, self.cohort)
+            benchmarks = tuple(sorted({cell[1] for cell in wanted}))
+            settings = Settings(SEED, draws, REPETITIONS, benchmarks)
             rows: list[dict[str, Any]] = []
-            for benchmark in sorted({cell[1] for cell in wanted}):
+            for benchmark in benchmarks:
                 mine = [s for s in self.sweeps if key_of(s) in wanted and key_of(s)[1] == benchmark]
-                rows += analyse(benchmark, mine, Settings(SEED, draws, REPETITIONS))
+                rows += analyse(benchmark, mine, settings)
             write_parquet(path, as_frame(name, rows))
         return pd.read_parquet(path)
 

@@ -132,7 +132,7 @@ def _moves(panel: SubFigure, rows: pd.DataFrame, cohort: str) -> None:
             linewidths=0.3, label=names.OPERATION_NAMES[str(operation)],
         )  # fmt: skip
     n = int(rows["n"].min())
-    axis.set_title(f"mean of {n} cell{'s' * (n != 1)}, K \u2265 3", fontsize=6.5)
+    axis.set_title(f"geometric means, {n} cell{'s' * (n != 1)}, K \u2265 3", fontsize=6.5)
     panel.legend(
         *axis.get_legend_handles_labels(), loc="outside lower center", ncol=2, frameon=False,
         handletextpad=0.3, columnspacing=0.8, handlelength=1.6, fontsize=TEXT_SIZE,

@@ -9,11 +9,11 @@ import matplotlib
 
 matplotlib.use("Agg")
 
-import matplotlib.pyplot as plt  # noqa: E402
-import seaborn as sns  # noqa: E402
-from matplotlib.figure import Figure  # noqa: E402
+import matplotlib.pyplot as plt
+import seaborn as sns
+from matplotlib.figure import Figure
 
-from optionbias.atomic import atomic_path  # noqa: E402
+from optionbias.atomic import atomic_path
 
 ONE_COLUMN, TWO_COLUMNS = 3.25, 6.75  # inches
 PNG_DPI = 200

@@ -14,6 +14,7 @@ import pandas as pd
 from optionbias.atomic import write_text
 from optionbias.resampling import Estimate
 
+LONG = 40
 COLUMNS = ("table", "row", "column", "value", "ci_low", "ci_high", "unit", "n", "note")
 
 
@@ -124,6 +125,8 @@ class Table:
 def _number(value: float, digits: int) -> str:
     if not math.isfinite(value):
         return ""
+    if 0 < abs(value) < 1e-6:
+        return f"{value:.1e}"  # rounding errors, whatever the column's decimals
     text = f"{value:,.{digits}f}"
     # A rounded zero has no sign.
     return text.lstrip("-") if float(text.replace(",", "")) == 0 else text
@@ -189,12 +192,21 @@ def _tex_text(text: str) -> str:
     return "".join(_TEX.get(ch, ch) for ch in _typographic(_one_line(text)))
 
 
+def _wrapped(block: Block, column: str) -> str:
+    """LaTeX column of texts: one that holds sentences has a width, so that they wrap."""
+    longest = max(len(str(e.value)) for e in block.entries if e.column == column)
+    return r"p{0.25\linewidth}" if longest > LONG else "l"
+
+
 def latex(table: Table) -> str:
     """The table as a LaTeX float with booktabs rules."""
     width = max(len(_heads(b)) for b in table.blocks) + 1
     lines = [r"\begin{table}", r"\centering", r"\small"]
     widest = max(table.blocks, key=lambda b: len(_heads(b)))
-    columns = "l" + "".join("l" if texts else "r" for texts in _texts(widest))
+    columns = "l" + "".join(
+        (_wrapped(widest, column) if texts else "r")
+        for texts, (column, _) in zip(_texts(widest), _heads(widest), strict=True)
+    )
     lines += [rf"\begin{{tabular}}{{{columns}}}", r"\toprule"]
     for i, block in enumerate(table.blocks):
         heads, body = _grid(table, block)

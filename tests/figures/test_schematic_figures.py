@@ -119,7 +119,7 @@ def test_figure_1_shows_its_data() -> None:
     check_texts(figure)
     said = texts(figure)
     assert "0.75 × 0.096 = 0.072" in said and "0.25 × 0.289 = 0.072" in said
-    assert "cohort synthetic" in said and "mean of 12 cells" in said
+    assert "cohort synthetic" in said and "geometric means, 12 cells, K" in said
     axis = figure.subfigs[2].axes[0]
     points = frame[frame["panel"] == "c"]
     drawn_points = np.concatenate([c.get_offsets() for c in axis.collections])
@@ -155,7 +155,7 @@ def test_figure_1_draws_many_cells_and_a_long_name() -> None:
 
 def test_operations_that_change_nothing_draw() -> None:
     inputs = SimpleNamespace(comparison=comparison({}, [("A", "x")]), draws=10, seed=SEED)
-    assert "mean of 1 cell, K" in texts(drawn("1", overview_data.data(inputs)))
+    assert "geometric means, 1 cell, K" in texts(drawn("1", overview_data.data(inputs)))
 
 
 # --- figure 2 --------------------------------------------------------------------------------

@@ -128,9 +128,8 @@ ANALYSES = list(catalogue.ANALYSES)
 
 def reads(analysis: str, cell) -> bool:
     """Whether an analysis reads the sweep of a cell."""
-    entry = catalogue.ANALYSES[analysis]
     k = COHORT.benchmarks[cell.benchmark]["K"]
-    return cell.readout in entry.readouts and k >= entry.least_k
+    return catalogue.ANALYSES[analysis].reads(cell.readout, k)
 
 
 def statistics_files(names):

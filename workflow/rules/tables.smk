@@ -53,7 +53,7 @@ rule agreement:
     conda:
         "../../envs/statistics.yaml"
     params:
-        tables=subpath(input.tables[0], parent=True),
+        tables="results/tables",
         reported=f"{workflow.basedir}/paper/reported/two_factors.csv",
         code=code_digests(
             "scripts/agreement.py", files=["paper/reported/two_factors.csv"]

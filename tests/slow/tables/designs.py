@@ -324,7 +324,10 @@ OPERATIONS = {
     "Reversal product": "reversal",
     "PriDe then reversal": "pride+reversal",
 }
-ROWS = [("PriDe", ""), ("Reversal product", ""), ("PriDe then reversal", "")] + [
+ROWS = [
+    ("PriDe", ""),
+    ("Reversal product", ""),
+    ("PriDe then reversal", ""),
     ("PriDe", ", cyclic prior"),
     ("PriDe then reversal", ", cyclic prior"),
 ]
