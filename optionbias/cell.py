@@ -54,10 +54,15 @@ class ScoredCell:
 
 
 def answer_cell(
-    sweep: Sweep, benchmark: str, seed: int, operations: Iterable[str] = OPERATIONS
+    sweep: Sweep,
+    benchmark: str,
+    seed: int,
+    operations: Iterable[str] = OPERATIONS,
+    reversals: bool = True,
 ) -> ScoredCell | None:
     """Carry out the available ones of `operations` on a sweep's cyclic queries.
 
+    Where `reversals` is false the reversed queries are left aside, whether stored or not.
     Returns None for a cell with fewer than two usable items (it is left out, section 3).
 
     Raises:
@@ -77,7 +82,7 @@ def answer_cell(
     mirrored = None
     reversed_usable: NDArray[np.bool_] = np.zeros(len(items), dtype=bool)
     partners = sweep.index_of(reversal(rotations))
-    if sweep.k > 2 and sweep.logp is not None and (partners >= 0).all():
+    if reversals and sweep.k > 2 and sweep.logp is not None and (partners >= 0).all():
         reversed_usable = np.asarray((sweep.choice[usable][:, partners] >= 0).all(axis=1))
         stored = np.where(
             reversed_usable[:, None, None], sweep.logp[usable][:, partners], np.float32(0)

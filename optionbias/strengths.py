@@ -45,7 +45,7 @@ def analyse(benchmark: str, sweeps: Iterable[Sweep], settings: Settings) -> list
     """
     rows = []
     for sweep in sweeps:
-        cell = answer_cell(sweep, benchmark, settings.seed, operations=())
+        cell = answer_cell(sweep, benchmark, settings.seed, operations=(), reversals=False)
         if cell is not None and cell.queries.logp is not None:
             checkpoint = str(sweep.metadata["checkpoint"])
             name = f"first-token/{benchmark}/{checkpoint}"

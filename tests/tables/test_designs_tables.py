@@ -3,6 +3,7 @@
 import csv
 import math
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -179,6 +180,7 @@ def test_runs_without_all_orderings_say_so(number: str, name: str, tmp_path: Pat
     assert all("under all orderings" in note for note in notes)
 
 
+@cache
 def steady_run() -> Run:
     """Two cells that never flip, one of a single item, one whose answers were generated."""
     everywhere_options = {"readout": "all-orderings", "orderings": all_orderings(4)}
@@ -191,16 +193,19 @@ def steady_run() -> Run:
     )
 
 
+@cache
 def generated_run() -> Run:
     """One cell without probabilities."""
     return score_run([everywhere("A", "x", generated=True)])
 
 
+@cache
 def three_run() -> Run:
     """Cells of three options alone."""
     return score_run([everywhere(c, "x", 3, 10, ability=a) for c, a in (("A", 0.5), ("B", 1.5))])
 
 
+@cache
 def five_run() -> Run:
     """A cell of five options, for which no Latin-square sets are enumerated."""
     return score_run([everywhere("A", "x", 5, 5), everywhere("B", "x", 5, 5)])
