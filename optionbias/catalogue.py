@@ -53,7 +53,7 @@ TABLES: dict[str, tuple[str, tuple[str, ...]]] = {
     "14": ("optionbias.tables.transitions:table14", ("transitions",)),
     "15": ("optionbias.tables.transitions:table15", ("transitions",)),
     "16": ("optionbias.tables.changes:table16", ("cells", "changes")),
-    "17": ("optionbias.tables.designs:table17", ("cells", "designs")),
+    "17": ("optionbias.tables.designs:table17", ("designs",)),
     "18": ("optionbias.tables.balanced_sets:table18", ("balanced_sets",)),
     "19": ("optionbias.tables.designs:table19", ("designs",)),
     "20": ("optionbias.tables.designs:table20", ("designs",)),

@@ -67,7 +67,7 @@ def text_e2(inputs: Inputs) -> Block:
     column = "cyclic-stable items flipping on a given other set"
     if rows.empty:
         missing = Entry(cells, column, None, unit="%", n=0, note=NO_CELL)
-        return Block("E.2", [*entries, missing], table="text-E.2")
+        return Block("E.2 Other balanced sets", [*entries, missing], table="text-E.2")
     everything = SetEffects.of(rows, "none")
     entries.append(_elsewhere(cells, everything, column))
     unrounded = rows[rows["unrounded"].astype(bool)]
@@ -86,7 +86,7 @@ def text_e2(inputs: Inputs) -> Block:
     ratio = after / before if before > 0 else float("nan")
     n, note = effects.cells("flips_elsewhere"), "of the means, on the same items"
     entries.append(_noted(Entry(row, column, ratio, unit="ratio", n=n, note=note)))
-    return Block("E.2", entries, table="text-E.2")
+    return Block("E.2 Other balanced sets", entries, table="text-E.2")
 
 
 def _unrounded(rows: pd.DataFrame) -> list[Entry]:

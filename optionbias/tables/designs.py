@@ -160,8 +160,14 @@ def text_e1(inputs: Inputs) -> list[Block]:
     bound = ("all-ordering cells and random draws", "deviation bound holds")
     if found is None:
         return [
-            Block("B.1", [Entry(*bound, None, n=0, note=NO_CELL)], table="text-B.1"),
-            Block("E.1", [Entry(CELLS, _undercount_column(), None, n=0, note=NO_CELL)], "text-E.1"),
+            Block(
+                "B.1 Deviation bound", [Entry(*bound, None, n=0, note=NO_CELL)], table="text-B.1"
+            ),
+            Block(
+                "E.1 How loose the bound is",
+                [Entry(CELLS, _undercount_column(), None, n=0, note=NO_CELL)],
+                "text-E.1",
+            ),
         ]
     number, other_k = partial(Entry, n=found.n), _other_k(found)
     holds, of = found.bound_holds()
@@ -192,7 +198,10 @@ def text_e1(inputs: Inputs) -> list[Block]:
         ),
     ]  # fmt: skip
     b1 = [Entry(*bound, 100 * holds / of, unit="%", n=of, note=other_k)]
-    return [Block("B.1", b1, table="text-B.1"), Block("E.1", e1, table="text-E.1")]
+    return [
+        Block("B.1 Deviation bound", b1, table="text-B.1"),
+        Block("E.1 How loose the bound is", e1, table="text-E.1"),
+    ]
 
 
 def text_e3(inputs: Inputs) -> Block:
@@ -201,7 +210,11 @@ def text_e3(inputs: Inputs) -> Block:
     column = "median relative residual"
     if found is None:
         row = f"random subsets of {WORDS[4]} orderings"
-        return Block("E.3", [Entry(row, column, None, n=0, note=NO_CELL)], table="text-E.3")
+        return Block(
+            "E.3 Other ordering designs",
+            [Entry(row, column, None, n=0, note=NO_CELL)],
+            table="text-E.3",
+        )
     subsets, other_k = f"random subsets of {WORDS[found.k]} orderings", _other_k(found)
     entries = []
     for row, designs in (
@@ -223,7 +236,7 @@ def text_e3(inputs: Inputs) -> Block:
     ):
         note = _joined(undefined.why(share.value, undefined.SHARE), few, other_k)
         entries.append(Entry.of(f"{CELLS}, {row}", "skew share", share, note=note))
-    return Block("E.3", entries, table="text-E.3")
+    return Block("E.3 Other ordering designs", entries, table="text-E.3")
 
 
 def _design_names(k: int) -> dict[str, str]:
