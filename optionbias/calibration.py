@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import math
-from functools import lru_cache
 from collections.abc import Sequence
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray

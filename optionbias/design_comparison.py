@@ -44,7 +44,11 @@ class Comparison:
         if designs.empty:
             return None
         counts = designs["K"].value_counts().sort_index()
-        k = PAPER_K if PAPER_K in counts.index else int(counts.index.to_numpy()[counts.to_numpy().argmax()])
+        k = (
+            PAPER_K
+            if PAPER_K in counts.index
+            else int(counts.index.to_numpy()[counts.to_numpy().argmax()])
+        )
         rows = designs[designs["K"] == k].sort_values(["checkpoint", "benchmark"], kind="stable")
         values = {
             str(design): {name: np.array(some[name].to_list(), dtype=float) for name in STATISTICS}
