@@ -21,7 +21,7 @@ from optionbias.certified import Bounds, certified, log_bounds, product
 from optionbias.design_evaluation import AllOrderings
 from optionbias.factors import contents_of, population_sd, positions_of
 from optionbias.identities import TOLERANCE, IdentityError
-from optionbias.operations import choose, needs_prior, normalised, reversal_sum
+from optionbias.operations import mirrored_shift, needs_prior, normalised, product_scores
 from optionbias.orderings import (
     all_orderings,
     balanced_reversal_free_sets,
@@ -30,6 +30,7 @@ from optionbias.orderings import (
     reversal,
 )
 from optionbias.priors import Prior, pride_prior
+from optionbias.shifted_choices import shifted_choices
 from optionbias.sweep import Sweep
 
 K = 4
@@ -69,13 +70,12 @@ class _Queries:
         Not renormalised: that moves all letters of a query alike and changes no answer.
         """
         log_prior = np.zeros(K) if prior is None else np.log(prior)
-        scores = self.logp[:, rows] - log_prior
+        scores, shift, bounds = self.logp[:, rows], log_prior, self.bounds[:, rows]
         if operation.endswith("reversal"):
-            scores = reversal_sum(scores, self.mirrored[:, rows] - log_prior)
-            bounds = self.product_bounds[:, rows].less(log_prior + log_prior[::-1])
-        else:
-            bounds = self.bounds[:, rows].less(log_prior)
-        positions, _ = choose(scores)
+            scores = product_scores(scores, self.mirrored[:, rows])
+            shift, bounds = mirrored_shift(log_prior), self.product_bounds[:, rows]
+        chosen, _ = shifted_choices(scores, shift[None])
+        positions, bounds = chosen[0].T.astype(np.int64), bounds.less(shift)
         return contents_of(positions, all_orderings(K)[rows]), certified(positions, bounds)
 
 

@@ -13,17 +13,10 @@ from numpy.typing import NDArray
 SHARE = 0.05
 
 
-@lru_cache(maxsize=4)
-def _ranked(seed: int, benchmark: str, items: tuple[str, ...]) -> tuple[str, ...]:
-    # The checkpoints of a benchmark mostly share their items, so this is asked again and again.
-    head = hashlib.sha256(f"{seed}|calibration|{benchmark}|".encode())
-
-    def digest(item: str) -> bytes:
-        state = head.copy()
-        state.update(item.encode())
-        return state.digest()
-
-    return tuple(sorted(items, key=digest))
+@lru_cache(maxsize=200_000)
+def _digest(seed: int, benchmark: str, item: str) -> bytes:
+    # The cells of a benchmark share most items, so each is asked for again and again.
+    return hashlib.sha256(f"{seed}|calibration|{benchmark}|{item}".encode()).digest()
 
 
 def calibration_rank(seed: int, benchmark: str, items: Sequence[str]) -> list[str]:
@@ -31,7 +24,7 @@ def calibration_rank(seed: int, benchmark: str, items: Sequence[str]) -> list[st
 
     The order depends on the item alone, so checkpoints with the same items share the split.
     """
-    return list(_ranked(seed, benchmark, tuple(items)))
+    return sorted(items, key=lambda item: _digest(seed, benchmark, item))
 
 
 def calibration_size(n: int) -> int:

@@ -26,7 +26,6 @@ ANALYSES: dict[str, Analysis] = {
     "margins": Analysis("optionbias.margins"),
     "strengths": Analysis("optionbias.strengths"),
     "transitions": Analysis("optionbias.transitions", least_k=3),
-    "pair_reversals": Analysis("optionbias.pair_reversals", least_k=3),
     "injections": Analysis("optionbias.injections", least_k=4, most_k=4),
     "changes": Analysis("optionbias.changes"),
     "folds": Analysis("optionbias.folds", ("first-token", "all-orderings")),
@@ -60,7 +59,7 @@ TABLES: dict[str, tuple[str, tuple[str, ...]]] = {
     "21": ("optionbias.tables.definitions:table21", ()),
     "text": (
         "optionbias.tables.text:table_text",
-        ("cells", "comparison", "priors", "identities", *ANALYSES),
+        ("cells", "comparison", "pair_reversals", "priors", "identities", *ANALYSES),
     ),
 }
 

@@ -12,9 +12,8 @@ from optionbias.calibration import calibration_mask
 from optionbias.operations import (
     OPERATIONS,
     Answers,
-    Done,
     Queries,
-    apply,
+    apply_all,
     is_available,
     normalised,
 )
@@ -89,6 +88,5 @@ def answer_cell(
         )
         mirrored = normalised(stored)
     queries = Queries(rotations, sweep.choice[usable][:, presented], logp, mirrored, calibration)
-    done: Done = {}
-    answers = {op: apply(op, queries, done=done) for op in operations if is_available(op, queries)}
+    answers = apply_all([op for op in operations if is_available(op, queries)], queries)
     return ScoredCell(items, sweep.gold[usable], queries, reversed_usable, calibration, answers)

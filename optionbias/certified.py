@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from optionbias.operations import TIE_TOLERANCE
+from optionbias.shifted_choices import TIE_TOLERANCE
 from optionbias.short_axis import last_max
 
 ENVELOPE = 5e-7

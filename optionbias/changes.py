@@ -19,12 +19,12 @@ from numpy.typing import NDArray
 
 from optionbias.analysis import Settings
 from optionbias.cell import ScoredCell, answer_cell
-from optionbias.corrected_choices import corrected_positions
 from optionbias.design import Design
 from optionbias.factors import contents_of, flipping, histograms, kl_to_uniform
 from optionbias.item_draws import central_interval, resampled_totals
 from optionbias.operations import normalised
 from optionbias.priors import pride_prior
+from optionbias.shifted_choices import shifted_choices
 from optionbias.sweep import Sweep
 
 # `kind` is `pair` (from `checkpoint` to `other`, the names in order) or `pride` (from `checkpoint`
@@ -128,7 +128,7 @@ def _pride_positions(sweep: Sweep, cell: ScoredCell) -> NDArray[np.int64]:
     assert sweep.logp is not None
     logp = sweep.logp[usable][:, presented]
     prior = pride_prior(normalised(logp[cell.calibration]))
-    positions = corrected_positions(logp[~cell.calibration], np.log(prior)[None])
+    positions, _ = shifted_choices(logp[~cell.calibration], np.log(prior)[None])
     return positions[0].T.astype(np.int64)
 
 

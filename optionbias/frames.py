@@ -9,6 +9,7 @@ from typing import Any
 
 import pandas as pd
 
+from optionbias import pair_reversals
 from optionbias.atomic import atomic_path, write_text
 from optionbias.scoring import CELL_COLUMNS, BenchmarkScores
 
@@ -23,20 +24,36 @@ COLUMNS: dict[str, tuple[str, ...]] = {
         "checkpoint", "benchmark", "operation", "K", "n_items", "accuracy", "flip_rate", "skew",
         "pooled_sd", "placement_range", "stable_wrong", "n_shared", "shared_correct",
     ),
+    "pair_reversals": pair_reversals.COLUMNS,
     "halves": (
         "checkpoint", "benchmark", "repetition", "flip_rate_a", "skew_a", "flip_rate_b", "skew_b",
     ),
     "sweeps": (*KEY, "n_items", "n_usable", "revision", "dtype", "backend", "device", "device_name"),
 }  # fmt: skip
 AS_CSV = ("cells", "calibration", "priors", "identities")
-VECTORS = ("f", "g", "h", "b", "accuracy_by_letter", "values", "shared_correct")
+VECTORS = (
+    "f",
+    "g",
+    "h",
+    "b",
+    "accuracy_by_letter",
+    "values",
+    "shared_correct",
+    "checkpoints",
+    "shared_items",
+    "reversing",
+)
 TEXTS = ("checkpoint", "benchmark", "readout", "design", "operation", "subset", "identity", "item", "prior", "revision", "dtype", "backend", "device", "device_name")  # fmt: skip
 WHOLE = ("n_items", "n_usable", "m", "K", "near_ties", "ties", "n_shared", "repetition")
 
 
 def _typed(rows: Sequence[Mapping[Any, Any]], name: str) -> pd.DataFrame:
     """Rows as a frame with the promised columns and types, whatever is missing."""
-    frame = pd.DataFrame(list(rows), columns=list(COLUMNS[name]))
+    return _retyped(pd.DataFrame(list(rows), columns=list(COLUMNS[name])))
+
+
+def _retyped(frame: pd.DataFrame) -> pd.DataFrame:
+    """The frame with the type that belongs to each column's name."""
     for column in frame.columns:
         if column in VECTORS:
             frame[column] = frame[column].astype(object)
@@ -72,10 +89,11 @@ def marked(frame: pd.DataFrame, simulated: bool) -> pd.DataFrame:
 def gather(folders: Sequence[Path], target: Path) -> None:
     """Join the benchmarks' tables, sorted, and write Parquet (and CSV with lists as JSON text)."""
     for name, columns in COLUMNS.items():
-        # Rows, not frames, are joined, so that an empty table of one benchmark changes no type.
         parts = [pd.read_parquet(folder / f"{name}.parquet") for folder in sorted(folders)]
-        rows = [row for part in parts for row in part.to_dict("records")]
-        frame = marked(_typed(rows, name), any(part.attrs.get("simulated") for part in parts))
+        simulated = any(part.attrs.get("simulated") for part in parts)
+        # An empty part would change the types of the joined one.
+        joined = pd.concat([part for part in parts if len(part)] or parts[:1], ignore_index=True)
+        frame = marked(_retyped(joined), simulated)
         by = [c for c in columns if c in TEXTS and c not in ("operation", "identity")]
         frame = frame.sort_values(by, kind="stable", ignore_index=True)
         write_parquet(target / f"{name}.parquet", frame)

@@ -15,14 +15,10 @@ from numpy.typing import NDArray
 
 from optionbias.analysis import Settings
 from optionbias.cell import answer_cell
-from optionbias.evaluation import (
-    EvaluationItems,
-    mirrored_shift,
-    product_scores,
-    shifted_answers,
-)
+from optionbias.evaluation import EvaluationItems
 from optionbias.factors import positions_of
-from optionbias.priors import batch_prior, pride_prior
+from optionbias.operations import correction_shift, mirrored_shift, product_scores
+from optionbias.shifted_choices import shifted_choices
 from optionbias.short_axis import log_softmax
 from optionbias.sweep import Sweep
 
@@ -131,25 +127,32 @@ def _answers(
 ) -> dict[str, tuple[NDArray[np.int64], NDArray[np.bool_]]]:
     """Positions (V, n, K), and which of them are ties, by each of OPERATIONS.
 
+    What is added to every query is a shift of the letters like a prior's, of the opposite sign;
+    the priors are estimated on the calibration queries after the addition.
+
     Args:
         items: the evaluation items.
         added: (V, K) what each of V variants adds to the letters' logits.
     """
-    logp, mirrored, calibration = (
-        log_softmax(x + added[:, None, None, :])
-        for x in (items.logp, items.reversed_logp, items.calibration)
+    calibration = [log_softmax(items.calibration + row) for row in added]
+    pride, batch = (
+        np.array([correction_shift([name], queries)[0] for queries in calibration]) - added
+        for name in ("pride", "batch")
     )
-    pride = np.log([pride_prior(variant) for variant in calibration])
-    batch = np.log([batch_prior(variant) for variant in calibration])
-    nothing = np.zeros_like(added)
-    product = product_scores(logp, mirrored)
-    return {
-        "none": shifted_answers(logp, nothing),
-        "pride": shifted_answers(logp, pride),
-        "batch": shifted_answers(logp, batch),
-        "reversal": shifted_answers(product, nothing),
-        "pride+reversal": shifted_answers(product, mirrored_shift(pride)),
+    product = product_scores(items.logp, items.reversed_logp)
+    asked = {
+        "none": (items.logp, -added),
+        "pride": (items.logp, pride),
+        "batch": (items.logp, batch),
+        "reversal": (product, mirrored_shift(-added)),
+        "pride+reversal": (product, mirrored_shift(pride)),
     }
+    answers = {}
+    for operation, (scores, shifts) in asked.items():
+        positions, tied = shifted_choices(scores, shifts)
+        swapped = positions.transpose(0, 2, 1).astype(np.int64)
+        answers[operation] = swapped, tied.transpose(0, 2, 1)
+    return answers
 
 
 def placement_ranges(positions: NDArray[np.int64], items: EvaluationItems) -> NDArray[np.float64]:

@@ -7,7 +7,7 @@ evaluation items usable under all of them.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 import pandas as pd
@@ -41,14 +41,16 @@ class Effects:
         reversing: benchmark -> operation -> (C, C) matrix of reversing pairs.
         checkpoint_weights: (draws, checkpoints) the same draws, one column a checkpoint.
         members: benchmark -> indices of its checkpoints.
+        levels: operation -> level, draws and pairs of `rank_reversals`, once they were asked for.
     """
 
     cells: list[tuple[str, str]]
     values: dict[str, dict[str, NDArray[np.float64]]]
-    weights: NDArray[np.int64]
+    weights: NDArray[np.float64]
     reversing: dict[str, dict[str, NDArray[np.bool_]]]
     checkpoint_weights: NDArray[np.int64]
     members: dict[str, NDArray[np.int64]]
+    levels: dict[str, tuple[float, NDArray[np.float64], int]] = field(default_factory=dict)
 
     def mean(self, statistic: str, operation: str, minus: str | None = None) -> Estimate:
         """Mean over cells of a statistic under an operation (paired difference if `minus`)."""
@@ -79,6 +81,11 @@ class Effects:
         return Estimate(level, percentile_interval(draws), pairs)
 
     def _reversal_level(self, operation: str) -> tuple[float, NDArray[np.float64], int]:
+        if operation not in self.levels:
+            self.levels[operation] = self._weighted_level(operation)
+        return self.levels[operation]
+
+    def _weighted_level(self, operation: str) -> tuple[float, NDArray[np.float64], int]:
         reversing_draws = pair_draws = np.zeros(len(self.checkpoint_weights))
         reversing = pairs = 0
         for benchmark, members in self.members.items():
@@ -133,7 +140,7 @@ def operation_effects(comparison: pd.DataFrame, draws: int, seed: int) -> Effect
     return Effects(
         cells,
         values,
-        block_weights([c for c, _ in cells], draws, seed, name),
+        block_weights([c for c, _ in cells], draws, seed, name).astype(np.float64),
         reversing,
         draw_weights(len(checkpoints), draws, seed, name),
         members,

@@ -7,7 +7,8 @@ Each correction's prior is estimated on the calibration queries as the steps bef
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -15,9 +16,9 @@ from numpy.typing import ArrayLike, NDArray
 from optionbias.design import Design
 from optionbias.factors import contents_of, histograms, positions_of
 from optionbias.priors import ESTIMATORS, Prior, divide_out
+from optionbias.shifted_choices import shifted_choices
 from optionbias.short_axis import last_max, last_sum, log_softmax
 
-TIE_TOLERANCE = 1e-9
 AGGREGATIONS = ("reversal", "vote")
 OPERATIONS = (
     "none",
@@ -62,26 +63,28 @@ class Answers:
 
     Attributes:
         positions: (N, M) chosen position in each presented ordering.
-        scores: (N, M, K) log scores of the letters in presented order (float64), up to a constant
-            of the query; None for the majority vote and for generated answers.
         tied: (N,) how many of an item's answers were decided by the tie rule.
         priors: name -> prior that was divided out, in order (`pride`, `batch-after-pride`, ...).
+        base: (N, M, K) log scores before the correction: the queries' own or the product's; None
+            for the majority vote and for generated answers.
+        shift: (K,) what the corrections subtract from the letters' scores.
     """
 
     positions: NDArray[np.int64]
-    scores: NDArray[np.float64] | None
     tied: NDArray[np.int64]
-    priors: dict[str, Prior] = field(default_factory=dict)
-
-    @property
-    def logp(self) -> NDArray[np.float64] | None:
-        """The scores renormalised: the operation's log-probabilities."""
-        return None if self.scores is None else log_softmax(self.scores)
+    priors: dict[str, Prior]
+    base: NDArray[np.float64] | None
+    shift: NDArray[np.float64]
 
     @property
     def ties(self) -> int:
         """How many answers were decided by the tie rule."""
         return int(self.tied.sum())
+
+    @property
+    def logp(self) -> NDArray[np.float64] | None:
+        """(N, M, K) the operation's log-probabilities, renormalised; None without scores."""
+        return None if self.base is None else _renormalised(self.base - self.shift)
 
 
 def normalised(stored: ArrayLike) -> NDArray[np.float64]:
@@ -117,32 +120,29 @@ def is_available(operation: str, queries: Queries) -> bool:
     return aggregation != "reversal" or queries.reversed_logp is not None
 
 
-def choose(scores: ArrayLike) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-    """The lowest letter among scores within 1e-9 of the row's largest, and which rows tied.
-
-    Args:
-        scores: (..., K) log scores.
-    """
-    values = np.asarray(scores)
-    close = values >= last_max(values)[..., None] - TIE_TOLERANCE
-    return close.argmax(axis=-1), last_sum(close) > 1
-
-
-def reversal_sum(logp: ArrayLike, reversed_logp: ArrayLike) -> NDArray[np.float64]:
-    """Log-probability of each content under an ordering plus under its reversal.
+def product_scores(logp: ArrayLike, reversed_logp: ArrayLike) -> NDArray[np.float64]:
+    """Log-probability of each content under an ordering plus under its reversal, not renormalised.
 
     Both arguments and the result are in letter order of their own presentation: the content at
     position r is at position K-1-r in the reversal, so the second is read backwards (D.2).
     """
-    total = np.asarray(logp) + np.asarray(reversed_logp)[..., ::-1]
-    # Certain queries that contradict each other rule out every content alike: all are tied.
-    total[np.isneginf(last_max(total))] = 0.0
-    return total
+    return np.asarray(logp) + np.asarray(reversed_logp)[..., ::-1]
+
+
+def mirrored_shift(shift: NDArray[np.float64]) -> NDArray[np.float64]:
+    """What a shift of every query takes from the product's scores: a letter's and its mirror's."""
+    return shift + shift[..., ::-1]
 
 
 def reversal_product(logp: ArrayLike, reversed_logp: ArrayLike) -> NDArray[np.float64]:
-    """`reversal_sum` renormalised: the log of the product of the two probabilities (D.1)."""
-    return log_softmax(reversal_sum(logp, reversed_logp))
+    """`product_scores` renormalised: the log of the product of the two probabilities (D.1)."""
+    return _renormalised(product_scores(logp, reversed_logp))
+
+
+def _renormalised(scores: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Log-softmax; certain queries that contradict each other rule out all contents alike."""
+    impossible = np.isneginf(last_max(scores))[..., None]
+    return log_softmax(np.where(impossible, 0.0, scores))
 
 
 def majority_vote(
@@ -161,79 +161,100 @@ def majority_vote(
     return positions_of(np.repeat(winner[:, None], z.shape[1], axis=1), pi), tied
 
 
-@dataclass(frozen=True)
-class Corrected:
-    """Queries after some corrections, and the priors these divided out."""
+def correction_shift(
+    corrections: Sequence[str], calibration: ArrayLike, alpha: float = 1.0
+) -> tuple[NDArray[np.float64], dict[str, Prior]]:
+    """What corrections subtract from the letters' log scores, and the priors they divide out.
 
-    logp: NDArray[np.float64]
-    reversed_logp: NDArray[np.float64] | None
-    priors: dict[str, Prior]
+    Dividing a prior out and renormalising subtracts alpha times its log from every query, and a
+    constant of the query that no argmax and no product sees; so corrections in turn subtract the
+    sum of what each of them does.
 
+    Args:
+        corrections: names of ESTIMATORS in the order in which they are applied.
+        calibration: (n, M, K) log-probabilities of the calibration items; each prior is estimated
+            on them as the corrections before it leave them.
+        alpha: strength.
 
-# (corrections, alpha) -> what they make of a cell's queries
-Done = dict[tuple[tuple[str, ...], float], Corrected]
-
-
-def corrected(
-    corrections: tuple[str, ...], queries: Queries, alpha: float, done: Done
-) -> Corrected:
-    """Queries after `corrections`, each prior estimated on what the corrections before it left.
-
-    What is already in `done` is not computed again, and what is computed is put there.
+    Returns:
+        (K,), and name -> prior.
     """
-    key = (corrections, alpha)
-    if key not in done:
-        *earlier, last = corrections
-        if queries.logp is None or queries.calibration is None or not queries.calibration.any():
-            raise OperationError(
-                f"operation {'+'.join(corrections)!r} needs log-probabilities of calibration items"
-            )
-        before = (
-            corrected(tuple(earlier), queries, alpha, done)
-            if earlier
-            else Corrected(queries.logp, queries.reversed_logp, {})
-        )
-        prior = ESTIMATORS[last](before.logp[queries.calibration])
-        name = "-after-".join([last, *reversed(earlier)])
-        mirrored = before.reversed_logp
-        done[key] = Corrected(
-            divide_out(before.logp, prior, alpha),
-            None if mirrored is None else divide_out(mirrored, prior, alpha),
-            {**before.priors, name: prior},
-        )
-    return done[key]
+    queries = np.asarray(calibration, dtype=np.float64)
+    shift, priors = np.zeros(queries.shape[-1]), {}
+    for i, correction in enumerate(corrections):
+        prior = ESTIMATORS[correction](queries)
+        priors["-after-".join([correction, *reversed(corrections[:i])])] = prior
+        shift = shift + alpha * np.log(prior)
+        queries = divide_out(queries, prior, alpha)
+    return shift, priors
 
 
-def apply(
-    operation: str, queries: Queries, alpha: float = 1.0, done: Done | None = None
-) -> Answers:
+def apply(operation: str, queries: Queries, alpha: float = 1.0) -> Answers:
     """Carry out an operation on every item of a cell.
 
     Args:
         operation: a name as described at the top of this module.
         queries: the cell's stored queries.
         alpha: strength of the corrections (1 divides the whole prior out).
-        done: corrections of these queries that are already computed; new ones are added.
 
     Raises:
         OperationError: unknown operation, or queries it needs that are not there.
     """
-    corrections, aggregation = steps(operation)
-    if not is_available(operation, queries):
-        raise OperationError(f"operation {operation!r} needs queries that this cell does not have")
-    scores, mirrored, priors = queries.logp, queries.reversed_logp, {}
-    if corrections:
-        after = corrected(tuple(corrections), queries, alpha, {} if done is None else done)
-        scores, mirrored, priors = after.logp, after.reversed_logp, after.priors
-    if aggregation == "reversal" and scores is not None and mirrored is not None:
-        scores = reversal_sum(scores, mirrored)
-    if scores is not None and (corrections or aggregation == "reversal"):
-        positions, ties = choose(scores)
-        tied = ties.sum(axis=-1)
-    else:
-        positions = queries.choice.astype(np.int64)
-        tied = np.zeros(len(positions), dtype=np.int64)
-    if aggregation == "vote":
-        positions, vote_ties = majority_vote(positions, queries.orderings)
-        tied, scores = vote_ties.astype(np.int64), None
-    return Answers(positions, scores, tied, priors)
+    return apply_all([operation], queries, alpha)[operation]
+
+
+def apply_all(
+    operations: Iterable[str], queries: Queries, alpha: float = 1.0
+) -> dict[str, Answers]:
+    """`apply` of several operations, the queries gone through once for all of them."""
+    found: dict[str, Answers] = {}
+    # base ("presented" or "product") -> (operation, shift, priors)
+    asked: dict[str, list[tuple[str, NDArray[np.float64], dict[str, Prior]]]] = {}
+    for operation in operations:
+        corrections, aggregation = steps(operation)
+        if not is_available(operation, queries):
+            raise OperationError(
+                f"operation {operation!r} needs queries that this cell does not have"
+            )
+        if not corrections and aggregation != "reversal":
+            found[operation] = _stored(aggregation, queries)
+            continue
+        shift = np.zeros(queries.orderings.shape[-1])
+        priors: dict[str, Prior] = {}
+        if corrections:
+            if queries.logp is None or queries.calibration is None or not queries.calibration.any():
+                raise OperationError(f"operation {operation!r} needs calibration items")
+            shift, priors = correction_shift(corrections, queries.logp[queries.calibration], alpha)
+        if aggregation == "reversal":
+            asked.setdefault("product", []).append((operation, mirrored_shift(shift), priors))
+        else:
+            asked.setdefault("presented", []).append((operation, shift, priors))
+    for base, members in asked.items():
+        if queries.logp is None:
+            continue  # nothing is asked of generated answers
+        scores = queries.logp
+        if base == "product" and queries.reversed_logp is not None:
+            scores = product_scores(scores, queries.reversed_logp)
+        positions, tied = shifted_choices(scores, [shift for _, shift, _ in members])
+        for (operation, shift, priors), chosen, ties in zip(members, positions, tied, strict=True):
+            answers = chosen.T.astype(np.int64), ties.sum(axis=0, dtype=np.int64)
+            found[operation] = Answers(*answers, priors, scores, shift)
+    for operation, answered in found.items():
+        corrections, aggregation = steps(operation)
+        if aggregation == "vote" and corrections:
+            found[operation] = _vote(answered, queries)
+    return found
+
+
+def _stored(aggregation: str | None, queries: Queries) -> Answers:
+    """The stored answers, or the majority vote over them."""
+    nothing = np.zeros(queries.orderings.shape[-1])
+    positions = queries.choice.astype(np.int64)
+    answers = Answers(positions, np.zeros(len(positions), np.int64), {}, queries.logp, nothing)
+    return _vote(answers, queries) if aggregation == "vote" else answers
+
+
+def _vote(answers: Answers, queries: Queries) -> Answers:
+    """The majority vote over answers."""
+    positions, tied = majority_vote(answers.positions, queries.orderings)
+    return Answers(positions, tied.astype(np.int64), answers.priors, None, answers.shift)

@@ -7,7 +7,6 @@ orderings and their reversals.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,37 +14,23 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from optionbias.analysis import Settings
-from optionbias.cell import ScoredCell, answer_cell
-from optionbias.corrected_choices import Positions, corrected_positions
-from optionbias.factors import contents_of
-from optionbias.operations import OPERATIONS, majority_vote, reversal_product
-from optionbias.priors import batch_prior, divide_out, pride_prior
+from optionbias.comparison import ComparedCell
+from optionbias.operations import OPERATIONS
 from optionbias.resampling import Estimate, draw_weights, percentile_interval
-from optionbias.sweep import Sweep
 
 # One row a benchmark and operation. `shared_items` and `reversing` hold one entry a pair (i, j),
 # i < j in row order, of the sorted `checkpoints`; pairs that share no item do not reverse.
 COLUMNS = ("benchmark", "operation", "checkpoints", "shared_items", "reversing")
 
 
-def analyse(benchmark: str, sweeps: Iterable[Sweep], settings: Settings) -> list[dict[str, Any]]:
-    """A row of COLUMNS an operation, none where no checkpoint has reversed queries."""
-    items: dict[str, list[str]] = {}
-    correct: dict[str, NDArray[np.bool_]] = {}
-    for sweep in sweeps:
-        cell = answer_cell(sweep, benchmark, settings.seed, operations=())
-        if cell is None:
-            continue
-        mask = cell.reversed_usable & ~cell.calibration
-        if mask.any():
-            name = str(sweep.metadata["checkpoint"])
-            items[name] = cell.items[mask].tolist()
-            correct[name] = _correct(cell, mask)
-    checkpoints = sorted(items)
+def pair_rows(benchmark: str, cells: dict[str, ComparedCell]) -> list[dict[str, Any]]:
+    """A row of COLUMNS an operation, for the checkpoints (name -> cell) of a benchmark."""
+    checkpoints = sorted(cells)
     if not checkpoints:
         return []
-    shared, reversing = pairs([items[c] for c in checkpoints], [correct[c] for c in checkpoints])
+    items = [cells[c].items.tolist() for c in checkpoints]
+    correct = [np.array([cells[c].correct[op] for op in OPERATIONS]) for c in checkpoints]
+    shared, reversing = pairs(items, correct)
     above = np.triu_indices(len(checkpoints), 1)
     return [
         {
@@ -57,50 +42,6 @@ def analyse(benchmark: str, sweeps: Iterable[Sweep], settings: Settings) -> list
         }
         for operation, reverses in zip(OPERATIONS, reversing, strict=True)
     ]
-
-
-def _correct(cell: ScoredCell, mask: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """Whether each operation answers each item of `mask` correctly, (operations, K, items)."""
-    orderings, gold = cell.queries.orderings, cell.gold[mask]
-    answers = operation_positions(cell, mask)
-    return np.array([gold == contents_of(answers[op].T, orderings).T for op in OPERATIONS])
-
-
-def operation_positions(cell: ScoredCell, mask: NDArray[np.bool_]) -> dict[str, Positions]:
-    """Positions (K, n) that every operation chooses on the items of `mask`.
-
-    The answers of `operations.apply`, without the renormalisation of each corrected query.
-
-    Args:
-        cell: a cell with log-probabilities and reversed queries.
-        mask: some of its items, all with reversed queries.
-    """
-    queries = cell.queries
-    if queries.logp is None or queries.reversed_logp is None:
-        raise ValueError("the operations need log-probabilities under the reversals too")
-    held_out, stored = queries.logp[cell.calibration], queries.choice[mask]
-    pride, batch = pride_prior(held_out), batch_prior(held_out)
-    second = batch_prior(divide_out(held_out, pride))
-    log_priors = np.log([pride, batch, second])
-    log_priors[2] += log_priors[0]
-    presented = corrected_positions(queries.logp[mask], log_priors)
-    # A content at letter r is at letter K-1-r of the reversal, whose prior it loses too.
-    mirrored = log_priors[:2] + log_priors[:2, ::-1]
-    product = corrected_positions(
-        reversal_product(queries.logp[mask], queries.reversed_logp[mask]),
-        np.vstack([np.zeros_like(pride), mirrored]),
-    )
-    vote, _ = majority_vote(stored, queries.orderings)
-    return {
-        "none": stored.T.astype(np.uint8),
-        "pride": presented[0],
-        "batch": presented[1],
-        "reversal": product[0],
-        "pride+reversal": product[1],
-        "batch+reversal": product[2],
-        "pride+batch": presented[2],
-        "vote": vote.T.astype(np.uint8),
-    }
 
 
 def pairs(
@@ -171,7 +112,7 @@ class PairReversals:
 
 
 def pair_reversals(rows: pd.DataFrame, draws: int, seed: int) -> PairReversals | None:
-    """Gather the rows of this analysis; None where there are none.
+    """Gather the rows of `pair_rows`; None where there are none.
 
     The draws are those of Table 2, whose levels these are compared with.
     """

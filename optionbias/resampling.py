@@ -7,7 +7,7 @@ replicated sample, and is vectorised over draws: weights have shape (draws, n).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from optionbias.seeds import generator
 
 DRAWS = 10_000
+CACHED = 60_000  # weights worked on at a time
 REPORT_LEFT_OUT_ABOVE = 0.01
 
 Weights = NDArray[np.int64]
@@ -44,10 +45,13 @@ def weighted_mean(values: ArrayLike, weights: ArrayLike) -> NDArray[np.float64]:
 
     Returns shape (draws,), NaN in draws that hold no value.
     """
-    x, w = _defined(np.asarray(values, dtype=np.float64), np.atleast_2d(weights))
-    total = w.sum(axis=1)
+    x, w = (
+        np.asarray(values, dtype=np.float64),
+        np.atleast_2d(weights).astype(np.float64, copy=False),
+    )
+    defined = ~np.isnan(x)
     with np.errstate(invalid="ignore", divide="ignore"):
-        return (w @ x) / total
+        return np.asarray((w @ np.where(defined, x, 0.0)) / (w @ defined.astype(np.float64)))
 
 
 def weighted_median(values: ArrayLike, weights: ArrayLike) -> NDArray[np.float64]:
@@ -71,18 +75,30 @@ def weighted_median(values: ArrayLike, weights: ArrayLike) -> NDArray[np.float64
 def weighted_ranks(values: ArrayLike, weights: ArrayLike) -> NDArray[np.float64]:
     """Average ranks (from 1) of each cell in the replicated sample, shape (draws, n)."""
     x, w = np.asarray(values, dtype=np.float64), np.atleast_2d(weights)
-    levels, level = np.unique(x, return_inverse=True)
-    if len(levels) == len(x):
-        order = np.argsort(x, kind="stable")
-        cumulative = np.cumsum(w[:, order], axis=1, dtype=np.float64)
-        ranks = np.empty(w.shape)
-        ranks[:, order] = cumulative - (w[:, order] - 1) / 2
-        return ranks
-    sums = np.zeros((len(w), len(levels)))
-    for group in range(len(levels)):
-        sums[:, group] = w[:, level == group].sum(axis=1)
-    cumulative = np.cumsum(sums, axis=1)
-    return (cumulative - (sums - 1) / 2)[:, level]
+    if x.size == 0:
+        return np.zeros(w.shape)
+    order = np.argsort(x, kind="stable")
+    # Equal values share a level, whose copies share the mean of the ranks they cover.
+    first = np.concatenate([[True], np.diff(x[order]) != 0])
+    level = np.cumsum(first) - 1
+    copies = np.add.reduceat(w[:, order], np.flatnonzero(first), axis=1)
+    at_level = np.cumsum(copies, axis=1, dtype=np.float64) - (copies - 1) / 2
+    ranks = np.empty(w.shape)
+    ranks[:, order] = at_level[:, level]
+    return ranks
+
+
+def _blocks(
+    statistic: Callable[[NDArray[np.float64]], NDArray[np.float64]], weights: ArrayLike
+) -> NDArray[np.float64]:
+    """A statistic of each draw, computed for as many draws at once as a core's cache holds."""
+    w = np.atleast_2d(weights)
+    step = max(1, CACHED // max(1, w.shape[1]))
+    out = np.empty(len(w))
+    for start in range(0, len(w), step):
+        block = w[start : start + step].astype(np.float64)
+        out[start : start + step] = statistic(block)
+    return out
 
 
 def weighted_spearman(x: ArrayLike, y: ArrayLike, weights: ArrayLike) -> NDArray[np.float64]:
@@ -92,8 +108,13 @@ def weighted_spearman(x: ArrayLike, y: ArrayLike, weights: ArrayLike) -> NDArray
     """
     a, b = np.asarray(x, dtype=np.float64), np.asarray(y, dtype=np.float64)
     keep = ~(np.isnan(a) | np.isnan(b))
-    w = np.atleast_2d(weights)[:, keep].astype(np.float64)
-    return weighted_pearson(weighted_ranks(a[keep], w), weighted_ranks(b[keep], w), w)
+    a, b = a[keep], b[keep]
+
+    def in_block(w: NDArray[np.float64]) -> NDArray[np.float64]:
+        kept = w[:, keep]
+        return weighted_pearson(weighted_ranks(a, kept), weighted_ranks(b, kept), kept)
+
+    return _blocks(in_block, weights)
 
 
 def weighted_pearson(x: ArrayLike, y: ArrayLike, weights: ArrayLike) -> NDArray[np.float64]:
@@ -123,15 +144,19 @@ def weighted_partial_spearman(
     """
     columns = np.array([np.asarray(v, dtype=np.float64) for v in (x, y, given)])
     keep = ~np.isnan(columns).any(axis=0)
-    w = np.atleast_2d(weights)[:, keep].astype(np.float64)
-    a, b, c = (weighted_ranks(v, w) for v in columns[:, keep])
-    ab, ac, bc = (weighted_pearson(u, v, w) for u, v in ((a, b), (a, c), (b, c)))
-    left = (1 - ac**2) * (1 - bc**2)
-    out = np.full(len(w), np.nan)
-    # Nothing is left of a rank that the third determines.
-    some = left > 1e-18
-    out[some] = np.clip((ab - ac * bc)[some] / np.sqrt(left[some]), -1, 1)
-    return out
+
+    def in_block(whole: NDArray[np.float64]) -> NDArray[np.float64]:
+        w = whole[:, keep]
+        a, b, c = (weighted_ranks(v, w) for v in columns[:, keep])
+        ab, ac, bc = (weighted_pearson(u, v, w) for u, v in ((a, b), (a, c), (b, c)))
+        left = (1 - ac**2) * (1 - bc**2)
+        out = np.full(len(w), np.nan)
+        # Nothing is left of a rank that the third determines.
+        some = left > 1e-18
+        out[some] = np.clip((ab - ac * bc)[some] / np.sqrt(left[some]), -1, 1)
+        return out
+
+    return _blocks(in_block, weights)
 
 
 def spearman(x: ArrayLike, y: ArrayLike) -> float:

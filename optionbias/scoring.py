@@ -8,17 +8,27 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from optionbias.cell import ScoredCell, ScoringError, answer_cell
+from optionbias.comparison import ComparedCell, comparison_rows
 from optionbias.design import Design
-from optionbias.factors import as_row, cell_statistics, contents_of, flipping, histograms
+from optionbias.factors import (
+    CellStatistics,
+    as_row,
+    cell_statistics,
+    contents_of,
+    flipping,
+    histograms,
+)
 from optionbias.identities import assert_identities
-from optionbias.operations import OPERATIONS, needs_prior
+from optionbias.operations import needs_prior
 from optionbias.orderings import cyclic
+from optionbias.pair_reversals import pair_rows
 from optionbias.seeds import generator
 from optionbias.sweep import Sweep
 
@@ -47,6 +57,7 @@ class BenchmarkScores:
         priors: checkpoint, benchmark, readout, prior, values.
         ties: checkpoint, benchmark, readout, operation, ties (answers decided by the tie rule).
         comparison: operations on the items usable under all of them (first-token, K >= 3).
+        pair_reversals: rank reversals of each pair of checkpoints on the items those two share.
         halves: factors of random item halves (first-token).
         sweeps: where each sweep came from (revision, dtype, backend, device).
         simulated: whether the answers are; every file made from them says so.
@@ -58,6 +69,7 @@ class BenchmarkScores:
     priors: list[dict[str, Any]] = field(default_factory=list)
     ties: list[dict[str, Any]] = field(default_factory=list)
     comparison: list[dict[str, Any]] = field(default_factory=list)
+    pair_reversals: list[dict[str, Any]] = field(default_factory=list)
     halves: list[dict[str, Any]] = field(default_factory=list)
     sweeps: list[dict[str, Any]] = field(default_factory=list)
     simulated: bool = False
@@ -84,8 +96,12 @@ def score_benchmark(
         ScoringError: a sweep cannot be scored.
     """
     scores = BenchmarkScores(simulated=simulated)
-    golds: dict[str, int] = {}
+    golds = Golds()
     compared: dict[str, ComparedCell] = {}
+    # The same for all sweeps of as many items.
+    halves = lru_cache(maxsize=2)(
+        lambda n: random_halves(n, repetitions, seed, f"table9/halves/{benchmark}")
+    )
     for sweep in sweeps:
         checkpoint, readout = str(sweep.metadata["checkpoint"]), str(sweep.metadata["readout"])
         key = {"checkpoint": checkpoint, "benchmark": benchmark, "readout": readout}
@@ -94,7 +110,7 @@ def score_benchmark(
                 f"{sweep.source}: simulated and real answers never share a cohort; the cohort's key "
                 f"`simulated` is {simulated}, this sweep's is {not simulated}"
             )
-        _check_golds(golds, sweep)
+        golds.check(sweep)
         told = {name: sweep.metadata.get(name) for name in PROVENANCE}
         scores.sweeps.append({**key, "n_items": len(sweep.items), **told})
         if readout == "all-orderings":
@@ -103,28 +119,42 @@ def score_benchmark(
         scores.sweeps[-1]["n_usable"] = 0 if cell is None else len(cell.items)
         if cell is None:
             continue
-        _score_cell(scores, sweep, cell, key)
+        evaluated = _score_cell(scores, sweep, cell, key)
         if readout == "first-token":
-            if cell.reversed_usable.any():
-                compared[checkpoint] = ComparedCell.of(cell)
-            halves = random_halves(
-                len(sweep.items), repetitions, seed, f"table9/halves/{benchmark}"
-            )
+            if (comparable := ComparedCell.of(cell, evaluated)) is not None:
+                compared[checkpoint] = comparable
             usable = set(cell.items)
             mine = np.array([item in usable for item in sweep.items], dtype=bool)
-            _halve(scores, key, cell, halves[:, mine])
-    _compare(scores, benchmark, compared)
+            _halve(scores, key, cell, halves(len(sweep.items))[:, mine])
+    scores.comparison = comparison_rows(benchmark, compared)
+    scores.pair_reversals = pair_rows(benchmark, compared)
     return scores
 
 
-def _check_golds(known: dict[str, int], sweep: Sweep) -> None:
-    """All sweeps of a benchmark must mean the same items by the same ids."""
-    for item, gold in zip(sweep.items, sweep.gold.tolist(), strict=True):
-        if known.setdefault(item, gold) != gold:
-            raise ScoringError(
-                f"{sweep.source}: item {item!r} has gold {gold}, another sweep of the benchmark says "
-                f"{known[item]}: they are not answers to the same items"
-            )
+class Golds:
+    """What the sweeps of a benchmark say is correct: the same ids must mean the same items."""
+
+    def __init__(self) -> None:
+        """Nothing is known before the first sweep."""
+        self.first: Sweep | None = None
+        self.known: dict[str, int] = {}
+
+    def check(self, sweep: Sweep) -> None:
+        """Raise `ScoringError` where a sweep contradicts an earlier one of the benchmark."""
+        if self.first is None:
+            self.first, self.known = sweep, dict(zip(sweep.items, sweep.gold.tolist(), strict=True))
+            return
+        same = len(sweep.items) == len(self.first.items) and (
+            (sweep.items == self.first.items).all() and (sweep.gold == self.first.gold).all()
+        )
+        if same:  # nearly always, and a hundred times cheaper
+            return
+        for item, gold in zip(sweep.items, sweep.gold.tolist(), strict=True):
+            if self.known.setdefault(item, gold) != gold:
+                raise ScoringError(
+                    f"{sweep.source}: item {item!r} has gold {gold}, another sweep of the benchmark "
+                    f"says {self.known[item]}: they are not answers to the same items"
+                )
 
 
 def _statistics_row(
@@ -134,7 +164,7 @@ def _statistics_row(
     gold: NDArray[np.int8],
     design: Design,
     measured: dict[str, Any],
-) -> None:
+) -> CellStatistics:
     """Append one row of cells, after asserting the identities on it."""
     statistics = cell_statistics(contents, gold, design)
     name = "/".join(
@@ -143,11 +173,14 @@ def _statistics_row(
     found = assert_identities(statistics, contents, design, name)
     scores.cells.append({**key, **as_row(statistics), **measured})
     scores.identities += [{**key, "identity": i, "residual": r} for i, r in found.items()]
+    return statistics
 
 
 def _score_cell(
     scores: BenchmarkScores, sweep: Sweep, cell: ScoredCell, key: dict[str, Any]
-) -> None:
+) -> dict[str, CellStatistics]:
+    """Append the rows of a cell; returns each operation's statistics on its evaluation items."""
+    evaluated: dict[str, CellStatistics] = {}
     measured = measures(sweep)
     design = Design.of(cell.queries.orderings)
     evaluation = ~cell.calibration
@@ -162,7 +195,7 @@ def _score_cell(
         row["alpha"] = 1.0 if needs_prior(operation) else None
         for subset, mask in subsets.items():
             if mask.any():
-                _statistics_row(
+                statistics = _statistics_row(
                     scores,
                     {**row, "subset": subset},
                     contents[mask],
@@ -170,11 +203,14 @@ def _score_cell(
                     design,
                     measured,
                 )
+                if subset == "evaluation":
+                    evaluated[operation] = statistics
         ties = int(answers.tied[usable].sum())
         scores.ties.append({**key, "operation": operation, "ties": ties})
     scores.calibration += [{**key, "item": item} for item in cell.items[cell.calibration]]
     priors = {name: p for a in cell.answers.values() for name, p in a.priors.items()}
     scores.priors += [{**key, "prior": n, "values": p.tolist()} for n, p in priors.items()]
+    return evaluated
 
 
 def _score_all_orderings(scores: BenchmarkScores, sweep: Sweep, key: dict[str, Any]) -> None:
@@ -212,59 +248,6 @@ def measures(sweep: Sweep) -> dict[str, Any]:
             found["repeat_disagreement"] = float((z[:, 0] != z[:, 1]).mean())
             found["reorder_disagreement"] = float((z[:, 2:] != z[:, 1:2]).mean())
     return found
-
-
-@dataclass(frozen=True)
-class ComparedCell:
-    """What the comparison of operations keeps of a cell: a byte an answer, no probabilities.
-
-    Attributes:
-        items: ids of the evaluation items that are usable under cyclic and reversed queries.
-        gold: their correct contents.
-        orderings: (K, K) presented orderings.
-        contents: operation -> (items, K) chosen contents.
-    """
-
-    items: NDArray[np.object_]
-    gold: NDArray[np.int8]
-    orderings: NDArray[np.int64]
-    contents: dict[str, NDArray[np.int8]]
-
-    @classmethod
-    def of(cls, cell: ScoredCell) -> ComparedCell:
-        """Keep the items that every operation can be scored on."""
-        mask, pi = cell.reversed_usable & ~cell.calibration, cell.queries.orderings
-        contents = {
-            operation: contents_of(cell.answers[operation].positions[mask], pi).astype(np.int8)
-            for operation in OPERATIONS
-        }
-        return cls(cell.items[mask], cell.gold[mask], pi, contents)
-
-
-def _compare(scores: BenchmarkScores, benchmark: str, cells: dict[str, ComparedCell]) -> None:
-    """Operations of each cell on the evaluation items usable under all of them (tables 2 and 14).
-
-    `shared_correct` counts correct answers per presented ordering on the evaluation items that
-    all checkpoints of the benchmark share: what rank reversals compare.
-    """
-    cells = {name: cell for name, cell in cells.items() if len(cell.items)}
-    shared = [set(cell.items) for cell in cells.values()]
-    in_all: set[str] = set.intersection(*shared) if shared else set()
-    for name, cell in cells.items():
-        in_shared = np.array([item in in_all for item in cell.items], dtype=bool)
-        design = Design.of(cell.orderings)
-        for operation, contents in cell.contents.items():
-            s = cell_statistics(contents, cell.gold, design)
-            correct = contents[in_shared] == cell.gold[in_shared, None]
-            scores.comparison.append(
-                {
-                    "checkpoint": name, "benchmark": benchmark, "operation": operation, "K": s.K,
-                    "n_items": s.n_items, "accuracy": s.accuracy, "flip_rate": s.flip_rate,
-                    "skew": s.skew, "pooled_sd": s.pooled_sd,
-                    "placement_range": s.placement_range, "stable_wrong": s.stable_wrong,
-                    "n_shared": int(in_shared.sum()), "shared_correct": correct.sum(axis=0).tolist(),
-                }
-            )  # fmt: skip
 
 
 def random_halves(n: int, repetitions: int, seed: int, name: str) -> NDArray[np.bool_]:

@@ -15,10 +15,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from optionbias.analysis import Settings
 from optionbias.cell import ScoredCell, answer_cell
-from optionbias.corrected_choices import Positions, corrected_positions
 from optionbias.factors import population_sd
 from optionbias.identities import TOLERANCE, IdentityError
 from optionbias.priors import Prior, batch_prior, floored, permuted_priors, pride_prior
+from optionbias.shifted_choices import Positions, shifted_choices
 from optionbias.short_axis import log_softmax
 from optionbias.sweep import Sweep
 
@@ -62,7 +62,7 @@ def _measure(cell: ScoredCell, logp: NDArray[np.float64], seed: int, name: str) 
     log_priors = np.log(np.vstack([prior, permuted_priors(prior, seed)]))
     variants = np.log([batch_prior(held_out), log_batch_prior(held_out), batch_prior(logp)])
     strengths = np.array(ALPHAS[1:])[:, None, None] * log_priors
-    positions = corrected_positions(
+    positions, _ = shifted_choices(
         logp[evaluation], np.concatenate([strengths.reshape(-1, k), variants])
     )
     stored = cell.queries.choice[evaluation].T.astype(np.uint8)

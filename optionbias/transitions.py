@@ -14,16 +14,12 @@ from numpy.typing import NDArray
 
 from optionbias.analysis import Settings
 from optionbias.cell import answer_cell
-from optionbias.evaluation import (
-    EvaluationItems,
-    Priors,
-    mirrored_shift,
-    product_scores,
-    shifted_answers,
-)
+from optionbias.evaluation import EvaluationItems
 from optionbias.factors import contents_of, flipping, histograms, positions_of
-from optionbias.operations import TIE_TOLERANCE
+from optionbias.operations import correction_shift, mirrored_shift, product_scores
 from optionbias.orderings import reversal
+from optionbias.priors import Prior
+from optionbias.shifted_choices import TIE_TOLERANCE, shifted_choices
 from optionbias.short_axis import last_max, last_sum
 from optionbias.sweep import Sweep
 
@@ -63,11 +59,10 @@ def cell_transitions(items: EvaluationItems) -> list[dict[str, Any]]:
       operation at the PriDe prior's top letter (the lowest on ties); NaN where none flips.
     - the entries of SETTLED on the reversal product's row, NaN elsewhere: see `_settled`.
     """
-    priors = Priors.of(items.calibration)
-    positions = _answers(items, priors)
+    positions, favoured = _answers(items)
     contents = {op: contents_of(p, items.design.orderings) for op, p in positions.items()}
     flips = {op: flipping(z, items.design) for op, z in contents.items()}
-    before, favoured = flips["none"], int(priors.pride.argmax())
+    before = flips["none"]
     n_answers = int(before.sum()) * items.design.k
     rows = []
     for operation in OPERATIONS:
@@ -92,17 +87,24 @@ def cell_transitions(items: EvaluationItems) -> list[dict[str, Any]]:
     return rows
 
 
-def _answers(items: EvaluationItems, priors: Priors) -> dict[str, NDArray[np.int64]]:
-    """The positions that each of OPERATIONS chooses."""
-    answers = {"none": items.choice}
+def _answers(items: EvaluationItems) -> tuple[dict[str, NDArray[np.int64]], int]:
+    """The positions (n, K) that each of OPERATIONS chooses, and the PriDe prior's top letter."""
+    shifts: dict[str, NDArray[np.float64]] = {}
+    priors: dict[str, Prior] = {}
     for corrections in ("pride", "batch", "pride+batch"):
-        answers[corrections], _ = shifted_answers(items.logp, priors.shift(corrections))
+        shifts[corrections], found = correction_shift(corrections.split("+"), items.calibration)
+        priors |= found
     product = product_scores(items.logp, items.reversed_logp)
-    answers["reversal"], _ = shifted_answers(product, np.zeros(items.design.k))
-    for correction in ("pride", "batch"):
-        shift = mirrored_shift(priors.shift(correction))
-        answers[f"{correction}+reversal"], _ = shifted_answers(product, shift)
-    return answers
+    mirrored = {
+        "reversal": np.zeros(items.design.k),
+        "pride+reversal": mirrored_shift(shifts["pride"]),
+        "batch+reversal": mirrored_shift(shifts["batch"]),
+    }
+    answers = {"none": items.choice}
+    for scores, asked in ((items.logp, shifts), (product, mirrored)):
+        positions, _ = shifted_choices(scores, list(asked.values()))
+        answers |= {op: p.T.astype(np.int64) for op, p in zip(asked, positions, strict=True)}
+    return answers, int(priors["pride"].argmax())
 
 
 def _settled(

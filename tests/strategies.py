@@ -21,6 +21,7 @@ from optionbias.orderings import (
     latin_square_sets,
 )
 from optionbias.scoring import BenchmarkScores, score_benchmark
+from optionbias.shifted_choices import shifted_choices
 from optionbias.sweep import Sweep
 from slow import factors as slow_factors
 
@@ -215,3 +216,10 @@ def score(*sweeps: Sweep, repetitions: int = 3) -> BenchmarkScores:
 def pick(rows: Iterable[dict[str, Any]], **wanted: Any) -> list[dict[str, Any]]:
     """The rows with the wanted entries."""
     return [row for row in rows if all(row[name] == value for name, value in wanted.items())]
+
+
+def choose(scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """What queries (..., K) choose by the tie rule, and which of them it decided, (...) each."""
+    *shape, k = scores.shape
+    positions, tied = shifted_choices(scores.reshape(1, -1, k), np.zeros((1, k)))
+    return positions[0].astype(np.int64).reshape(shape), tied[0].reshape(shape)

@@ -8,10 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from optionbias.certified import ENVELOPE, certified, log_bounds, product
-from optionbias.operations import choose, reversal_sum
+from optionbias.operations import product_scores
 from optionbias.orderings import reversal
 from slow import designs as slow
-from strategies import log_softmax
+from strategies import choose, log_softmax
 from synthetic import FEW
 
 OPERATIONS = ("none", "pride", "reversal", "pride+reversal")
@@ -74,7 +74,7 @@ def test_an_answer_is_certified_exactly_where_no_extreme_changes_it(
     def scores(p: np.ndarray, mirror: np.ndarray) -> np.ndarray:
         with np.errstate(divide="ignore"):
             found = np.log(p) - shift
-            return reversal_sum(found, np.log(mirror) - shift) if both else found
+            return product_scores(found, np.log(mirror) - shift) if both else found
 
     bounds, other = log_bounds(logp), log_bounds(mirrored)
     whole = product(bounds, other).less(shift + shift[::-1]) if both else bounds.less(shift)
@@ -94,9 +94,9 @@ def test_an_answer_is_certified_exactly_where_no_extreme_changes_it(
 
 def test_six_decimals_keep_every_certified_answer() -> None:
     logp, mirrored = near_ties(5, 400, 4), near_ties(6, 400, 4)
-    before, _ = choose(reversal_sum(logp, mirrored))
+    before, _ = choose(product_scores(logp, mirrored))
     kept = certified(before, product(log_bounds(logp), log_bounds(mirrored)))
-    after, _ = choose(reversal_sum(*(np.log(np.exp(x).round(6)) for x in (logp, mirrored))))
+    after, _ = choose(product_scores(*(np.log(np.exp(x).round(6)) for x in (logp, mirrored))))
     assert (before == after)[kept].all()
     # Some of the others do change, so the certificate is needed.
     assert kept.any()
@@ -116,7 +116,7 @@ def test_it_is_the_slow_loop(seed: int, operation: str) -> None:
     scores = logp - shift
     if operation.endswith("reversal"):
         bounds = product(bounds, log_bounds(mirrored).less(shift))
-        scores = reversal_sum(scores, mirrored - shift)
+        scores = product_scores(scores, mirrored - shift)
     positions, _ = choose(scores)
     found = certified(positions, bounds)
     shown, back = tuple(pi.tolist()), tuple(reversal(pi).tolist())

@@ -14,7 +14,7 @@ from optionbias.operations import OPERATIONS, OperationError, Queries, apply
 from optionbias.orderings import cyclic, reversal
 from slow import operations as slow
 from slow import orderings as slow_orderings
-from strategies import PROPERTY, TOLERANCE, letter_logits, log_softmax, random_logits
+from strategies import PROPERTY, TOLERANCE, choose, letter_logits, log_softmax, random_logits
 
 CORRECTIONS = [operation for operation in OPERATIONS if operation.startswith(("pride", "batch"))]
 REVERSALS = [operation for operation in OPERATIONS if operation.endswith("reversal")]
@@ -56,14 +56,14 @@ def tied(rows: list[list[list[float]]]) -> int:
 
 def test_tie_rule_by_hand() -> None:
     rows = [[0, 5e-10], [0, 2e-9], [5e-10, 0], [0, 0], [-1, 0]]
-    positions, ties = operations.choose(rows)
-    assert positions.tolist() == [0, 1, 0, 0, 1]
-    assert ties.tolist() == [True, False, True, True, False]
+    positions, ties = choose(np.array([rows]))
+    assert positions[0].tolist() == [0, 1, 0, 0, 1]
+    assert ties[0].tolist() == [True, False, True, True, False]
     # Only the distance to the largest counts: A is 1.6e-9 below C, B is 0.8e-9 below.
-    positions, ties = operations.choose([[0, 0.8e-9, 1.6e-9], [-math.inf, -math.inf, 0]])
-    assert (positions.tolist(), ties.tolist()) == ([1, 2], [True, False])
+    positions, ties = choose(np.array([[[0, 0.8e-9, 1.6e-9], [-math.inf, -math.inf, 0]]]))
+    assert (positions[0].tolist(), ties[0].tolist()) == ([1, 2], [True, False])
     # Exactly 1e-9 apart is within.
-    assert operations.choose([0, 1e-9])[0] == slow.choose([0, 1e-9]) == 0
+    assert choose(np.array([[[0, 1e-9]]]))[0] == slow.choose([0, 1e-9]) == 0
 
 
 def test_reversal_product_by_hand() -> None:
@@ -237,7 +237,7 @@ def test_queries_that_are_not_there() -> None:
         with pytest.raises(OperationError, match="does not have"):
             apply(operation, replace(full, reversed_logp=None))
     for calibration in (None, np.zeros(6, dtype=bool)):
-        with pytest.raises(OperationError, match="needs log-probabilities of calibration items"):
+        with pytest.raises(OperationError, match="needs calibration items"):
             apply("pride", replace(full, calibration=calibration))
 
 

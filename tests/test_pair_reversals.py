@@ -6,13 +6,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from optionbias.cell import answer_cell
 from optionbias.operation_effects import operation_effects, reversing_pairs
 from optionbias.operations import OPERATIONS
-from optionbias.pair_reversals import operation_positions, pair_reversals, pairs
+from optionbias.pair_reversals import pair_reversals, pairs
 from optionbias.resampling import draw_weights
 from slow import strengths as slow
-from strategies import PROPERTY, SEED, sweep_of
+from strategies import SEED
 from synthetic import FEW, Run, answers, score_run, standard
 
 
@@ -71,20 +70,6 @@ def test_no_rows_and_no_pairs() -> None:
     assert alone.n == 0
 
 
-@PROPERTY
-@given(st.sampled_from([3, 4, 5]), st.integers(0, 999), st.booleans())
-def test_positions_are_those_of_the_operations(k: int, seed: int, is_coarse: bool) -> None:
-    sweep = sweep_of(f"m{seed}", k, 12, unanswered=[(3, 0), (5, k + 1)])
-    if is_coarse:
-        sweep.logp[:] = np.round(sweep.logp)
-    cell = answer_cell(sweep, "toy", SEED)
-    mask = cell.reversed_usable & ~cell.calibration
-    found = operation_positions(cell, mask)
-    assert list(found) == list(OPERATIONS)
-    for operation, positions in found.items():
-        assert (cell.answers[operation].positions[mask] == positions.T).all(), operation
-
-
 @FEW
 @given(st.integers(1, 5), st.integers(1, 6), st.integers(0, 999))
 def test_checkpoints_with_the_same_items_reverse_as_in_table_2(c: int, n: int, seed: int) -> None:
@@ -111,7 +96,7 @@ def gaps() -> Run:
 @pytest.mark.parametrize("make", [standard, gaps])
 def test_every_pair_is_the_slow_loops(make) -> None:
     run = make()
-    rows = run.analysis("pair_reversals")
+    rows = run.inputs().read("pair_reversals")
     cells = [slow.cell(s, SEED) for s in run.sweeps if s.metadata["readout"] == "first-token"]
     compared = 0
     for row in rows.to_dict("records"):

@@ -14,7 +14,7 @@ from optionbias.cell import answer_cell
 from optionbias.design import Design
 from optionbias.factors import cell_statistics, contents_of
 from optionbias.identities import IdentityError
-from optionbias.operations import apply, choose
+from optionbias.operations import apply
 from optionbias.orderings import cyclic_and_reversals
 from optionbias.priors import divide_out, permuted_priors, pride_prior
 from optionbias.resampling import weighted_mean
@@ -28,7 +28,7 @@ from optionbias.strengths import (
     log_batch_prior,
     symmetric_share,
 )
-from strategies import SEED, build_sweep, letter_logits, sweep_of
+from strategies import SEED, build_sweep, choose, letter_logits, sweep_of
 from synthetic import FEW, NAN, key_of, score_run, standard
 
 STATISTICS = ("flip_rate", "skew", "accuracy")

@@ -7,6 +7,7 @@ SCORES = (
     "priors",
     "ties",
     "comparison",
+    "pair_reversals",
     "halves",
     "sweeps",
 )
