@@ -15,7 +15,7 @@ SHARE = 0.05
 
 @lru_cache(maxsize=200_000)
 def _digest(seed: int, benchmark: str, item: str) -> bytes:
-    # The cells of a benchmark share most items, so each is asked for again and again.
+    # The cells of a benchmark share most items, if not all: both are asked for again and again.
     return hashlib.sha256(f"{seed}|calibration|{benchmark}|{item}".encode()).digest()
 
 
@@ -24,7 +24,12 @@ def calibration_rank(seed: int, benchmark: str, items: Sequence[str]) -> list[st
 
     The order depends on the item alone, so checkpoints with the same items share the split.
     """
-    return sorted(items, key=lambda item: _digest(seed, benchmark, item))
+    return list(_ranked(seed, benchmark, tuple(items)))
+
+
+@lru_cache(maxsize=4)
+def _ranked(seed: int, benchmark: str, items: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(sorted(items, key=lambda item: _digest(seed, benchmark, item)))
 
 
 def calibration_size(n: int) -> int:
