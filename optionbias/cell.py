@@ -15,7 +15,6 @@ from optionbias.operations import (
     Queries,
     apply_all,
     is_available,
-    normalised,
 )
 from optionbias.orderings import cyclic, reversal
 from optionbias.sweep import Sweep
@@ -77,16 +76,14 @@ def answer_cell(
         return None
     items = sweep.items[usable]
     calibration = calibration_mask(seed, benchmark, items.tolist())
-    logp = None if sweep.logp is None else normalised(sweep.logp[usable][:, presented])
+    logp = None if sweep.logp is None else sweep.logp[usable][:, presented]
     mirrored = None
     reversed_usable: NDArray[np.bool_] = np.zeros(len(items), dtype=bool)
     partners = sweep.index_of(reversal(rotations))
     if reversals and sweep.k > 2 and sweep.logp is not None and (partners >= 0).all():
         reversed_usable = np.asarray((sweep.choice[usable][:, partners] >= 0).all(axis=1))
-        stored = np.where(
-            reversed_usable[:, None, None], sweep.logp[usable][:, partners], np.float32(0)
-        )
-        mirrored = normalised(stored)
+        mirrored = sweep.logp[usable][:, partners]
+        mirrored[~reversed_usable] = 0  # no answer of these counts, and NaN would spread
     queries = Queries(rotations, sweep.choice[usable][:, presented], logp, mirrored, calibration)
     answers = apply_all([op for op in operations if is_available(op, queries)], queries)
     return ScoredCell(items, sweep.gold[usable], queries, reversed_usable, calibration, answers)

@@ -19,9 +19,9 @@ class EvaluationItems:
         design: the K cyclic orderings.
         gold: (n,) correct contents.
         choice: (n, K) stored chosen positions.
-        logp: (n, K, K) renormalised log-probabilities in presented order.
+        logp: (n, K, K) log-probabilities in presented order, up to a constant of the query.
         reversed_logp: (n, K, K) the same under the reversal of each ordering, in its own order.
-        calibration: (c, K, K) renormalised log-probabilities of the calibration items.
+        calibration: (c, K, K) log-probabilities of the calibration items.
     """
 
     design: Design
@@ -41,7 +41,12 @@ class EvaluationItems:
             Design.of(queries.orderings),
             cell.gold[kept].astype(np.int64),
             queries.choice[kept].astype(np.int64),
-            queries.logp[kept],
-            queries.reversed_logp[kept],
-            queries.logp[cell.calibration],
+            *(
+                stored.astype(np.float64)
+                for stored in (
+                    queries.logp[kept],
+                    queries.reversed_logp[kept],
+                    queries.logp[cell.calibration],
+                )
+            ),
         )

@@ -43,8 +43,9 @@ class Queries:
     Attributes:
         orderings: (M, K) presented orderings; the K cyclic ones for the main analyses.
         choice: (N, M) stored chosen positions under them.
-        logp: (N, M, K) float64 letter log-probabilities in presented order, each row
-            renormalised (`normalised`); None for generated answers.
+        logp: (N, M, K) letter log-probabilities in presented order, as stored (float32) or
+            renormalised: a constant of the query matters to no operation and no prior. None for
+            generated answers.
         reversed_logp: (N, M, K) the same under the reversal of each ordering, in the reversal's
             own letter order; None where it was not queried (always for K = 2).
         calibration: (N,) mask of the items that priors are estimated on.
@@ -52,8 +53,8 @@ class Queries:
 
     orderings: NDArray[np.int64]
     choice: NDArray[np.int8]
-    logp: NDArray[np.float64] | None = None
-    reversed_logp: NDArray[np.float64] | None = None
+    logp: NDArray[np.floating] | None = None
+    reversed_logp: NDArray[np.floating] | None = None
     calibration: NDArray[np.bool_] | None = None
 
 
@@ -73,7 +74,7 @@ class Answers:
     positions: NDArray[np.int64]
     tied: NDArray[np.int64]
     priors: dict[str, Prior]
-    base: NDArray[np.float64] | None
+    base: NDArray[np.floating] | None
     shift: NDArray[np.float64]
 
     @property
@@ -126,7 +127,7 @@ def product_scores(logp: ArrayLike, reversed_logp: ArrayLike) -> NDArray[np.floa
     Both arguments and the result are in letter order of their own presentation: the content at
     position r is at position K-1-r in the reversal, so the second is read backwards (D.2).
     """
-    return np.asarray(logp) + np.asarray(reversed_logp)[..., ::-1]
+    return np.add(logp, np.asarray(reversed_logp)[..., ::-1], dtype=np.float64)
 
 
 def mirrored_shift(shift: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -232,7 +233,7 @@ def apply_all(
     for base, members in asked.items():
         if queries.logp is None:
             continue  # nothing is asked of generated answers
-        scores = queries.logp
+        scores: NDArray[np.floating] = queries.logp
         if base == "product" and queries.reversed_logp is not None:
             scores = product_scores(scores, queries.reversed_logp)
         positions, tied = shifted_choices(scores, [shift for _, shift, _ in members])

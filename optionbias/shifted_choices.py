@@ -32,7 +32,7 @@ def shifted_choices(scores: ArrayLike, shifts: ArrayLike) -> tuple[Positions, ND
         (C, M, N) the lowest letter within 1e-9 of the query's largest difference, and whether
         another letter is as close, so that the tie rule decided.
     """
-    letters = np.asarray(scores, dtype=np.float64).transpose(2, 1, 0)
+    letters = np.asarray(scores).transpose(2, 1, 0)
     subtracted = np.asarray(shifts, dtype=np.float64)
     k, m, n = letters.shape
     step = max(1, BLOCK // (m * k))
@@ -40,18 +40,18 @@ def shifted_choices(scores: ArrayLike, shifts: ArrayLike) -> tuple[Positions, ND
     tied = np.zeros(positions.shape, dtype=bool)
     letter = np.arange(k, dtype=np.uint8)[:, None, None]
     for start in range(0, n, step):
-        exact = np.ascontiguousarray(letters[:, :, start : start + step])
+        exact = letters[:, :, start : start + step].astype(np.float64, order="C")
         block = exact.astype(np.float32)
         margin = np.float32(TIE_TOLERANCE) + _rounding(exact, subtracted)
         left, close = np.empty_like(block), np.empty(block.shape, dtype=bool)
         for c, row in enumerate(subtracted):
             np.subtract(block, row.astype(np.float32)[:, None, None], out=left)
             # Where every letter is impossible all are close: -inf is as large as -inf.
-            np.greater_equal(left, left.max(axis=0) - margin, out=close)
+            np.greater_equal(left, np.maximum.reduce(left, axis=0) - margin, out=close)
             flags = close.view(np.uint8)
             chosen = positions[c, :, start : start + step]
-            np.sum(flags * letter, axis=0, dtype=np.uint8, out=chosen)
-            unsure = flags.sum(axis=0, dtype=np.uint8) != 1
+            np.add.reduce(flags * letter, axis=0, dtype=np.uint8, out=chosen)
+            unsure = np.add.reduce(flags, axis=0, dtype=np.uint8) != 1
             if unsure.any():
                 choice, ties = _decide(exact[:, unsure] - row[:, None])
                 chosen[unsure] = choice

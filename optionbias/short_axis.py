@@ -15,13 +15,16 @@ from numpy.typing import NDArray
 
 def last_max(x: NDArray[Any]) -> NDArray[Any]:
     """Maximum over the last axis."""
-    return functools.reduce(np.maximum, np.moveaxis(x, -1, 0))
+    return functools.reduce(np.maximum, _columns(x))
 
 
 def last_sum(x: NDArray[Any]) -> NDArray[Any]:
     """Sum over the last axis, left to right; booleans are counted."""
-    columns = np.moveaxis(x.astype(np.int64) if x.dtype == bool else x, -1, 0)
-    return functools.reduce(np.add, columns)
+    return functools.reduce(np.add, _columns(x.astype(np.int64) if x.dtype == bool else x))
+
+
+def _columns(x: NDArray[Any]) -> list[NDArray[Any]]:
+    return [x[..., j] for j in range(x.shape[-1])]
 
 
 def log_softmax(x: NDArray[np.float64]) -> NDArray[np.float64]:

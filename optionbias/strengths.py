@@ -54,7 +54,7 @@ def analyse(benchmark: str, sweeps: Iterable[Sweep], settings: Settings) -> list
     return rows
 
 
-def _measure(cell: ScoredCell, logp: NDArray[np.float64], seed: int, name: str) -> dict[str, Any]:
+def _measure(cell: ScoredCell, logp: NDArray[np.floating], seed: int, name: str) -> dict[str, Any]:
     """A cell's entries of COLUMNS; `logp` (N, K, K) are its cyclic queries."""
     held_out, evaluation = logp[cell.calibration], ~cell.calibration
     k = logp.shape[-1]

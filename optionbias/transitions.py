@@ -20,7 +20,7 @@ from optionbias.operations import correction_shift, mirrored_shift, product_scor
 from optionbias.orderings import reversal
 from optionbias.priors import Prior
 from optionbias.shifted_choices import TIE_TOLERANCE, shifted_choices
-from optionbias.short_axis import last_max, last_sum
+from optionbias.short_axis import last_max, last_sum, log_softmax
 from optionbias.sweep import Sweep
 
 OPERATIONS = (
@@ -167,7 +167,7 @@ def _canonical_gap(items: EvaluationItems) -> NDArray[np.float64]:
     column = items.design.canonical_column()
     if column is None:
         raise ValueError("the cyclic orderings hold pi_0")
-    ordered = np.sort(np.exp(items.logp[:, int(column)]), axis=-1)
+    ordered = np.sort(np.exp(log_softmax(items.logp[:, int(column)])), axis=-1)
     return ordered[:, -1] - ordered[:, -2]
 
 

@@ -83,6 +83,9 @@ def save(figure: Figure, paths: Sequence[str | Path], title: str) -> None:
         "svg": {"Title": title, "Date": None},
         "png": {"Title": title},
     }
+    # Laid out once, so that all formats have one layout (and cost one).
+    figure.draw_without_rendering()
+    figure.set_layout_engine("none")
     for path in map(Path, paths):
         ending = path.suffix.removeprefix(".")
         with atomic_path(path) as temporary:
