@@ -113,8 +113,8 @@ def write_sweep(path: str | Path, sweep: Sweep) -> None:
     )
     _parse(table, str(path))
     with atomic_path(path) as temporary:
-        # Log-probabilities hardly repeat: a dictionary of them would cost time and space.
-        pq.write_table(table, temporary, compression="zstd", use_dictionary=["item"])
+        # Log-probabilities hardly repeat: a dictionary of them, or a slow codec, costs more than it saves.
+        pq.write_table(table, temporary, compression="lz4", use_dictionary=["item"])
 
 
 def read_sweep(path: str | Path) -> Sweep:

@@ -59,8 +59,7 @@ def draw(frame: pd.DataFrame, cohort: str) -> Figure:
     axis.spines["left"].set_visible(False)
     axis.set(xlim=(-1.04, 1.04), xlabel="Spearman correlation with accuracy")
     axis.set_ylim(places[-1] + 0.6 if len(places) else 1, -0.6)
-    said = f"Cohort {cohort}, first-token readout"
-    axis.set_title(said if len(frame) else f"Cohort {cohort}: no first-token cell")
+    style.heading(figure, cohort, "first-token readout" if len(frame) else "no first-token cell")
     if labelled:
         figure.legend(
             *axis.get_legend_handles_labels(), loc="outside lower center", ncol=2, frameon=False,

@@ -47,7 +47,7 @@ def draw(frame: pd.DataFrame, cohort: str) -> Figure:
         xlim=(-across, across), ylim=(-up, up), xlabel=r"$\Delta$ log flip rate, release minus base",
         ylabel=r"$\Delta$ log pooled SD",
     )  # fmt: skip
-    axis.set_title(_title(cohort, len(shown), len(frame)))
+    style.heading(figure, cohort, _said(len(shown), len(frame)))
     handles, labels = axis.get_legend_handles_labels()
     figure.legend(
         handles[::-1], labels[::-1], loc="outside lower center", ncol=2, frameon=False,
@@ -62,10 +62,10 @@ def _reach(values: pd.Series) -> float:
     return 1.08 * largest if largest > 0 else 1.0
 
 
-def _title(cohort: str, shown: int, pairs: int) -> str:
+def _said(shown: int, pairs: int) -> str:
     if pairs == 0:
-        return f"Cohort {cohort}: no base checkpoint with its release"
+        return "no base checkpoint with its release"
     drawn = f"{pairs} pairs" if pairs > 1 else "1 pair"
     if shown < pairs:
         drawn += f", {pairs - shown} without a logarithm not drawn"
-    return f"Cohort {cohort}: {drawn}"
+    return drawn

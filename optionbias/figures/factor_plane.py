@@ -35,7 +35,7 @@ def draw(frame: pd.DataFrame, cohort: str) -> Figure:
         *axes[0].get_legend_handles_labels(), loc="outside lower center", ncol=6, frameon=False,
         handletextpad=0.1,
     )  # fmt: skip
-    figure.suptitle(f"Cohort {cohort}, first-token readout", fontsize=7, color=style.GREY)
+    style.heading(figure, cohort, "first-token readout")
     return figure
 
 

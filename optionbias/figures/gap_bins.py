@@ -53,5 +53,5 @@ def draw(frame: pd.DataFrame, cohort: str) -> Figure:
     else:
         told = "no first-token cell"
         above.set_ylim(0, 100)
-    figure.suptitle(f"Cohort {cohort}: {told}", fontsize=7, color=style.GREY)
+    style.heading(figure, cohort, told)
     return figure

@@ -38,7 +38,7 @@ def draw(frame: pd.DataFrame, cohort: str) -> Figure:
     # Where nothing changes, rounding must not set the scale.
     low, high = axes[0].get_ylim()
     axes[0].set_ylim(min(low, -1.0), max(high, 1.0))
-    figure.suptitle(f"Cohort {cohort}: {_cells(frame)}", fontsize=7, color=style.GREY)
+    style.heading(figure, cohort, _cells(frame))
     handles, labels = axes[0].get_legend_handles_labels()
     if handles:
         figure.legend(handles, labels, loc="outside lower center", ncol=5, frameon=False)

@@ -41,8 +41,8 @@ def draw(frame: pd.DataFrame, cohort: str) -> Figure:
         rests = frame[["n_x", "n_y"]].to_numpy()
         low, high, checkpoints = int(rests.min()), int(rests.max()), int(frame["checkpoints"].iloc[0])
         cells = f"{low}" if low == high else f"{low} to {high}"
-        axis.set_title(f"Cohort {cohort}: {cells} cells of {checkpoints} checkpoints, K \u2265 3")
+        style.heading(figure, cohort, f"{cells} cells of {checkpoints} checkpoints, K \u2265 3")
     else:
-        axis.set_title(f"Cohort {cohort}: no cell with reversed orderings")
+        style.heading(figure, cohort, "no cell with reversed orderings")
     figure.legend(*axis.get_legend_handles_labels(), loc="outside lower center", ncol=2, frameon=False, handletextpad=0.2)
     return figure

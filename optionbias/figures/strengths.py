@@ -33,7 +33,7 @@ def draw(frame: pd.DataFrame, cohort: str) -> Figure:
     figure.legend(
         *axes[0].get_legend_handles_labels(), loc="outside lower center", ncol=2, frameon=False
     )
-    figure.suptitle(_said(frame, cohort), fontsize=7, color=style.GREY)
+    style.heading(figure, cohort, _said(frame))
     return figure
 
 
@@ -50,11 +50,11 @@ def _panel(axis: Axes, rows: pd.DataFrame) -> None:
         )  # fmt: skip
 
 
-def _said(frame: pd.DataFrame, cohort: str) -> str:
+def _said(frame: pd.DataFrame) -> str:
     """Whose cells are drawn: the common cells vary with factor and strength."""
     if frame.empty:
-        return f"Cohort {cohort}: no first-token cell"
+        return "no first-token cell"
     low, high = int(frame["n"].min()), int(frame["n"].max())
     cells = f"{low} to {high} cells" if low != high else f"{low} cell{'s' * (low != 1)}"
     checkpoints = int(frame["checkpoints"].iloc[0])
-    return f"Cohort {cohort}: {cells} of {checkpoints} checkpoint{'s' * (checkpoints != 1)}"
+    return f"{cells} of {checkpoints} checkpoint{'s' * (checkpoints != 1)}"

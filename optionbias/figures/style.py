@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
@@ -17,6 +18,7 @@ from optionbias.atomic import atomic_path
 
 ONE_COLUMN, TWO_COLUMNS = 3.25, 6.75  # inches
 PNG_DPI = 200
+CHARACTERS_AN_INCH = 17  # of the heading's font, wide ones included
 GREY, LIGHT_GREY = "0.35", "0.75"
 
 # Colour-blind safe (seaborn's `colorblind`), each with its own marker so that grey print works.
@@ -69,6 +71,13 @@ def apply() -> None:
             "svg.hashsalt": "optionbias",
         }
     )
+
+
+def heading(figure: Figure, cohort: str, said: str) -> None:
+    """Write which cohort a figure shows, and of what, above it; long texts wrap at its width."""
+    characters = int(figure.get_figwidth() * CHARACTERS_AN_INCH)
+    text = textwrap.fill(f"Cohort {cohort}: {said}", characters, break_long_words=True)
+    figure.suptitle(text, fontsize=7, color=GREY)
 
 
 def marker_size(n: int) -> float:

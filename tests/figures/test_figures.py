@@ -247,7 +247,7 @@ def test_figure_5_shows_its_data() -> None:
     ends["none"] = (0.0, 0.0)
     arrows = {(tuple(map(float, t.xyann)), tuple(map(float, t.xy))) for t in axis.texts}
     assert arrows == {(ends[r["parent"]], ends[r["operation"]]) for _, r in frame.iterrows()}
-    assert "cells of 5 checkpoints" in axis.get_title()
+    assert "cells of 5 checkpoints" in figure.get_suptitle()
 
 
 def test_a_parent_that_is_undefined_draws_no_arrow() -> None:
@@ -332,3 +332,12 @@ def test_files_drawn_twice_are_the_same_bytes(number: str, tmp_path: Path) -> No
     assert "<text" not in svg
     assert "<dc:date>" not in svg
     assert module.TITLE in svg
+
+
+@pytest.mark.parametrize("width", [style.ONE_COLUMN, style.TWO_COLUMNS])
+def test_a_long_heading_stays_inside_the_figure(width: float) -> None:
+    figure, _ = plt.subplots(figsize=(width, 2))
+    style.heading(figure, "Simulated-72B-" * 5, "first-token readout of many cells and checkpoints")
+    figure.canvas.draw()
+    box = figure._suptitle.get_window_extent()
+    assert 0 <= box.x0 and box.x1 <= figure.bbox.x1
