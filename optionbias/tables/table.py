@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -65,6 +65,7 @@ class Table:
         note: what is to be said of every value.
         corner: heading of the first column.
         simulated: whether its data are; then caption and every row say so.
+        listed: whether it is laid out as a list of numbers, a line each, not as a grid.
     """
 
     number: str
@@ -74,6 +75,7 @@ class Table:
     corner: str = ""
     note: str = ""
     simulated: bool = False
+    listed: bool = False
 
     @property
     def full_caption(self) -> str:
@@ -93,6 +95,27 @@ class Table:
             for e in block.entries
         ]
         return pd.DataFrame(rows, columns=list(COLUMNS)).astype({"n": "Int64"})
+
+    def printed(self) -> Table:
+        """The table as it is laid out: a listed one as a grid of one column, a line a number."""
+        if not self.listed:
+            return self
+        blocks = [
+            Block(
+                block.heading,
+                [
+                    Entry(
+                        f"{e.row}: {_with_unit(e.column, e.unit)}",
+                        "value",
+                        self.text(e),
+                        note=e.note,
+                    )
+                    for e in block.entries
+                ],
+            )
+            for block in self.blocks
+        ]
+        return replace(self, blocks=blocks, listed=False)
 
     def notes(self) -> list[str]:
         """What the table and its entries note, each once; an entry's own note says whose it is."""
@@ -116,6 +139,8 @@ class Table:
         if isinstance(entry.value, str):
             return entry.value
         digits = self.decimals.get(entry.column, 2)
+        if self.listed:  # numbers of all kinds
+            digits = 0 if isinstance(entry.value, int) else 1 if entry.unit else 3
         value = _number(entry.value, digits)
         if value and math.isfinite(entry.ci_low):
             return f"{value} [{_number(entry.ci_low, digits)}, {_number(entry.ci_high, digits)}]"
@@ -136,7 +161,11 @@ def _heads(block: Block) -> list[tuple[str, str]]:
     """(column, column with its unit) in order of first appearance."""
     units = {e.column: e.unit for e in reversed(block.entries)}
     columns = dict.fromkeys(e.column for e in block.entries)
-    return [(c, f"{c} ({units[c]})" if units[c] else c) for c in columns]
+    return [(c, _with_unit(c, units[c])) for c in columns]
+
+
+def _with_unit(column: str, unit: str) -> str:
+    return f"{column} ({unit})" if unit else column
 
 
 def _texts(block: Block) -> list[bool]:
@@ -194,8 +223,13 @@ def _tex_text(text: str) -> str:
 
 def _wrapped(block: Block, column: str) -> str:
     """LaTeX column of texts: one that holds sentences has a width, so that they wrap."""
-    longest = max(len(str(e.value)) for e in block.entries if e.column == column)
-    return r"p{0.25\linewidth}" if longest > LONG else "l"
+    return r"p{0.25\linewidth}" if _is_long(block, column) else "l"
+
+
+def _is_long(block: Block, column: str) -> bool:
+    """Whether a column holds sentences."""
+    texts = [e.value for e in block.entries if e.column == column and isinstance(e.value, str)]
+    return max(map(len, texts), default=0) > LONG
 
 
 def latex(table: Table) -> str:
@@ -246,7 +280,10 @@ def typst(table: Table) -> str:
     lines = [
         f"#figure(kind: table, numbering: none, caption: [*Table {table.number}.* #{cell(caption)}],"
     ]
-    lines.append(f"  table(columns: {width}, align: ({', '.join(align)}), stroke: none,")
+    widths = ["auto", *("2fr" if _is_long(widest, c) else "auto" for c, _ in _heads(widest))]
+    lines.append(
+        f"  table(columns: ({', '.join(widths)}), align: ({', '.join(align)}), stroke: none,"
+    )
     for i, block in enumerate(table.blocks):
         heads, body = _grid(table, block)
         # The first heading is repeated on every page that the table runs over.
@@ -277,4 +314,4 @@ def write_table(table: Table, paths: Sequence[str | Path]) -> None:
         if ending == "csv":
             write_text(path, table.tidy().to_csv(index=False, lineterminator="\n"))
         else:
-            write_text(path, WRITERS[ending](table))
+            write_text(path, WRITERS[ending](table.printed()))

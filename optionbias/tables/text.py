@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from importlib import import_module
 
 from optionbias.catalogue import TEXTS
@@ -21,4 +22,11 @@ def table_text(inputs: Inputs) -> Table:
         module, function = text.split(":")
         found = getattr(import_module(module), function)(inputs)
         blocks += [found] if isinstance(found, Block) else found
-    return Table("text", CAPTION, [b for b in blocks if b.entries], corner="Number", decimals={})
+    named = [replace(b, heading=_heading(b)) for b in blocks if b.entries]
+    return Table("text", CAPTION, named, corner="Number", listed=True)
+
+
+def _heading(block: Block) -> str:
+    """`Section 5.1` or `Appendix D.2`, from the CSV's `text-5.1`."""
+    section = block.table.removeprefix("text-")
+    return f"{'Section' if section[0].isdigit() else 'Appendix'} {section}"
