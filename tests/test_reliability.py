@@ -1,7 +1,6 @@
 """Table 9: by hand, every entry against a literal loop from the sweeps, and properties."""
 
 import math
-from fractions import Fraction
 
 import numpy as np
 import pandas as pd
@@ -13,15 +12,10 @@ from optionbias.design import Design
 from optionbias.factors import cell_statistics
 from optionbias.orderings import cyclic
 from optionbias.reliability import over_cells, split_half, within_benchmarks
-from optionbias.resampling import draw_weights
-from optionbias.seeds import generator
 from optionbias.tables.reliability import table9
-from slow import orderings as slow_orderings
-from slow import resampling as slow
+from slow.tables import reliability as slow
 from strategies import SEED
-from synthetic import DRAWS, FEW, NAN, REPETITIONS, Run, standard
-
-FACTORS = ("flip_rate", "skew")
+from synthetic import FEW, NAN, standard
 
 
 def halves_of(*repetitions: list[tuple[float, float]], benchmark: str = "x") -> pd.DataFrame:
@@ -98,133 +92,16 @@ def test_within_benchmarks_by_hand() -> None:
 # --- against the slow loop -------------------------------------------------------------------
 
 
-def counted(contents: list[list[int]], orderings: list, gold: list[int]) -> tuple[float, ...]:
-    """Flip rate, skew and accuracy of some items, counted one by one; NaN where undefined."""
-    if not contents:
-        return NAN, NAN, NAN
-    flips = [z for z in contents if len(set(z)) > 1]
-    landed = [0] * len(orderings[0])
-    for z in flips:
-        for content, pi in zip(z, orderings, strict=True):
-            landed[pi[content]] += 1
-    right = [z == c for row, c in zip(contents, gold, strict=True) for z in row]
-    # Exact shares: cells whose skews are equal tie, whatever the order of their letters.
-    shares = [Fraction(c, sum(landed)) for c in landed] if flips else []
-    skew = slow_orderings.population_sd(shares) if flips else NAN
-    return len(flips) / len(contents), skew, sum(right) / len(right)
-
-
-def slow_cells(run: Run) -> list[dict]:
-    """Factors of every first-token cell, whole and in every pair of random halves."""
-    found = []
-    for benchmark in sorted({s.metadata["benchmark"] for s in run.sweeps}):
-        answered = {}
-        for sweep in run.sweeps:
-            if (sweep.metadata["benchmark"], sweep.metadata["readout"]) != (
-                benchmark,
-                "first-token",
-            ):
-                continue
-            pis = slow_orderings.cyclic(sweep.k)
-            stored = [tuple(pi) for pi in sweep.orderings.tolist()]
-            columns = [stored.index(pi) for pi in pis]
-            answered[sweep.metadata["checkpoint"]] = {
-                item: ([pi.index(row[s]) for s, pi in zip(columns, pis, strict=True)], int(gold))
-                for item, row, gold in zip(
-                    sweep.items, sweep.choice.tolist(), sweep.gold, strict=True
-                )
-                if min(row[s] for s in columns) >= 0
-            }
-        # Halves are of the items that any checkpoint answered, drawn by name: floor(n / 2).
-        items = sorted({item for cell in answered.values() for item in cell})
-        rng = generator(SEED, f"table9/halves/{benchmark}")
-        first = []
-        for _ in range(REPETITIONS):
-            order = rng.permutation(len(items)).tolist()
-            first.append({items[i] for i in order[: len(items) // 2]})
-        for checkpoint in sorted(answered):
-            cell = answered[checkpoint]
-
-            def factors(chosen, cell=cell, pis=pis):
-                kept = [cell[item] for item in cell if chosen(item)]
-                return counted([z for z, _ in kept], pis, [c for _, c in kept])
-
-            flip_rate, skew, accuracy = factors(lambda item: True)
-            found.append(
-                {
-                    "cell": (checkpoint, benchmark), "flip_rate": flip_rate, "skew": skew,
-                    "accuracy": accuracy,
-                    "halves": [
-                        (factors(lambda i, h=half: i in h), factors(lambda i, h=half: i not in h))
-                        for half in first
-                    ],
-                }
-            )  # fmt: skip
-    return sorted(found, key=lambda c: c["cell"])
-
-
-def rank(xs: list[float], ys: list[float], weights: list[int] | None = None) -> float:
-    """Spearman of the literally replicated pairs that are defined."""
-    w = weights or [1] * len(xs)
-    kept = [(x, y, n) for x, y, n in zip(xs, ys, w, strict=True) if not math.isnan(x + y)]
-    return slow.weighted_spearman(*(list(c) for c in zip(*kept, strict=True))) if kept else NAN
-
-
-def slow_row(cells: list[dict], factor: str, name: str) -> dict:
-    """One row over some cells: values and the draws of the first."""
-    which = FACTORS.index(factor)
-    xs, ys = [c[factor] for c in cells], [c["accuracy"] for c in cells]
-    halves = [
-        rank(*([c["halves"][r][side][which] for c in cells] for side in (0, 1)))
-        for r in range(REPETITIONS)
-    ]
-    defined = [v for v in halves if not math.isnan(v)]
-    split = math.fsum(defined) / len(defined) if defined else NAN
-    weights = draw_weights(len(cells), DRAWS, SEED, name).tolist()
-    return {
-        "spearman with accuracy": rank(xs, ys),
-        "split-half spearman": split,
-        "spearman-brown": slow.spearman_brown(split),
-        "draws": [rank(xs, ys, w) for w in weights],
-    }
-
-
-def median(values: list[float]) -> float:
-    """Median of the defined values."""
-    defined = [v for v in values if not math.isnan(v)]
-    return slow.weighted_median(defined, [1] * len(defined))
-
-
 def test_every_entry_of_table_9_is_the_slow_loops() -> None:
-    cells = slow_cells(standard())
-    benchmarks = sorted({c["cell"][1] for c in cells})
-    within = [
-        slow_row([c for c in cells if c["cell"][1] == b], "skew", f"table9/cells/{b}/draws")
-        for b in benchmarks
-    ]
-    rows = {
-        "Flip rate": slow_row(cells, "flip_rate", "table9/cells/draws"),
-        "Positional skew": slow_row(cells, "skew", "table9/cells/draws"),
-        "Positional skew, median within a benchmark": {
-            **{key: median([row[key] for row in within]) for key in within[0] if key != "draws"},
-            "draws": [median([row["draws"][d] for row in within]) for d in range(DRAWS)],
-        },
-    }
-    counts = {"Flip rate": 19, "Positional skew": 17}
-    tidy = table9(standard().inputs()).tidy().set_index(["row", "column"])
-    columns = ("spearman with accuracy", "split-half spearman", "spearman-brown")
-    assert list(tidy.index) == [(row, column) for row in rows for column in columns]
-    for (row, column), entry in tidy.iterrows():
-        assert abs(entry["value"] - rows[row][column]) <= 1e-10, (row, column)
-        assert entry["n"] == counts.get(row, 4)
-        ends = entry[["ci_low", "ci_high"]].astype(float)
-        if column != "spearman with accuracy":
-            assert ends.isna().all()
-            continue
-        drawn = [v for v in rows[row]["draws"] if not math.isnan(v)]
-        for end, q in (("ci_low", 2.5), ("ci_high", 97.5)):
-            assert abs(ends[end] - slow.percentile(drawn, q)) <= 1e-10, (row, end)
-        assert ("undefined in" in entry["note"]) == (len(drawn) < 0.99 * DRAWS)
+    tidy = table9(standard().inputs(draws=40)).tidy().set_index(["row", "column"])
+    expected = slow.table9(standard())
+    assert list(tidy.index) == list(expected)
+    for key, value in expected.items():
+        whole = value if isinstance(value, tuple) else (value, NAN, NAN)
+        found = tidy.loc[key, ["value", "ci_low", "ci_high"]].astype(float)
+        assert np.allclose(found, whole, rtol=0, atol=1e-10, equal_nan=True), key
+    # Nineteen cells, two of which never flip; four benchmarks.
+    assert tidy["n"].tolist() == [19] * 3 + [17] * 3 + [4] * 3
 
 
 # --- properties ------------------------------------------------------------------------------

@@ -46,7 +46,7 @@ def table4(inputs: Inputs) -> Table:
         items = int(rows["n_items"].mode().max()) if len(rows) else None
         entries += [
             Entry(title, "K", benchmark["K"]),
-            Entry(title, "items", items),
+            Entry(title, "items", items, note="" if items else "no first-token cell"),
             Entry(title, "models", len(rows)),
             *(
                 Entry(title, key, benchmark.get(key, "not stated"))

@@ -105,9 +105,8 @@ def compared(run: Any) -> Compared:
 
 def log_change(factor: str, operation: str, base: str) -> Callable[[dict[str, Any]], float]:
     """A cell's log-change of a factor; nan unless it is positive under the whole comparison."""
-    group = SIX
-    if "pride+batch" in (operation, base):
-        group = ("none", "pride", "batch", "pride+batch")
+    two = ("none", "pride", "batch", "pride+batch")
+    group = two if "pride+batch" in (operation, base) else SIX
 
     def value(cell: dict[str, Any]) -> float:
         if not all(cell[op][factor] > 0 for op in group):

@@ -54,15 +54,14 @@ def row_of(cells: Sequence[Cell], factor: str, name: str, draws: int) -> dict[st
     x = [float(cell.found[factor]) for cell in cells]
     y = [float(cell.accuracy) for cell in cells]
     halves = [halves_of(cell) for cell in cells]
-    ones = [1] * len(cells)
     correlations = [
-        rank(*([half[r][side][factor] for half in halves] for side in (0, 1)), ones)
+        rank([half[r][0][factor] for half in halves], [half[r][1][factor] for half in halves])
         for r in range(REPETITIONS)
     ]
     defined = [r for r in correlations if not math.isnan(r)]
     split = math.fsum(defined) / len(defined) if defined else NAN
     weights = draw_weights(len(cells), draws, SEED, name).tolist() if cells else []
-    values = (rank(x, y, ones), split, spearman_brown(split))
+    values = (rank(x, y), split, spearman_brown(split))
     return {**dict(zip(COLUMNS, values, strict=True)), "draws": [rank(x, y, w) for w in weights]}
 
 
