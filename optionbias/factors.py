@@ -160,6 +160,12 @@ def population_sd(vector: ArrayLike) -> float:
     return 0.0 if x[0] == x[-1] else float(x.std())
 
 
+def row_sd(rows: ArrayLike) -> Vector:
+    """`population_sd` of each row (n, K), shape (n,); NaN where a row is."""
+    ordered = np.sort(np.asarray(rows, dtype=np.float64), axis=1)
+    return np.where(ordered[:, 0] == ordered[:, -1], 0.0, ordered.std(axis=1))
+
+
 def cell_statistics(contents: ArrayLike, gold: ArrayLike, design: Design) -> CellStatistics:
     """Every statistic of one cell.
 

@@ -24,6 +24,7 @@ from optionbias.factors import (
     contents_of,
     flipping,
     histograms,
+    row_sd,
 )
 from optionbias.identities import assert_identities
 from optionbias.operations import needs_prior
@@ -277,7 +278,7 @@ def _halve(
         n_flips = members @ flips
         with np.errstate(invalid="ignore", divide="ignore"):
             factors[f"flip_rate_{label}"] = n_flips / members.sum(axis=1)
-            factors[f"skew_{label}"] = _row_sd(members @ counts) / (n_flips * design.k)
+            factors[f"skew_{label}"] = row_sd(members @ counts) / (n_flips * design.k)
     scores.halves += [
         {
             "checkpoint": key["checkpoint"],
@@ -287,9 +288,3 @@ def _halve(
         }
         for repetition in range(len(halves))
     ]
-
-
-def _row_sd(counts: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Population SD of each row, as `factors.population_sd` takes it."""
-    ordered = np.sort(counts, axis=1)
-    return np.where(ordered[:, 0] == ordered[:, -1], 0.0, ordered.std(axis=1))

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from optionbias.analysis import Settings
 from optionbias.cell import ScoredCell, answer_cell
-from optionbias.factors import population_sd
+from optionbias.factors import population_sd, row_sd
 from optionbias.identities import TOLERANCE, IdentityError
 from optionbias.priors import Prior, batch_prior, floored, permuted_priors, pride_prior
 from optionbias.shifted_choices import Positions, shifted_choices
@@ -104,8 +104,8 @@ def factors(
     n_flips = flips.sum(axis=1)
     flip_rate, accuracy = n_flips / n, correct / (n * k)
     with np.errstate(invalid="ignore"):
-        skew = _row_sd(landed[:, 1] / (n_flips[:, None] * k))
-    pooled_sd = _row_sd(landed.sum(axis=1) / (n * k))
+        skew = row_sd(landed[:, 1] / (n_flips[:, None] * k))
+    pooled_sd = row_sd(landed.sum(axis=1) / (n * k))
     residuals = {
         # At FL = 0 the identity has g uniform.
         "pooling identity": np.abs(pooled_sd - flip_rate * np.where(n_flips > 0, skew, 0.0)),
@@ -117,12 +117,6 @@ def factors(
                 f"{name}: {identity} fails by {residual.max():.3g} (at most {TOLERANCE:g})"
             )
     return flip_rate, skew, accuracy
-
-
-def _row_sd(shares: NDArray[np.float64]) -> NDArray[np.float64]:
-    """`population_sd` of each row: exactly 0 for equal entries, the same in any order of them."""
-    ordered = np.sort(shares, axis=1)
-    return np.where(ordered[:, 0] == ordered[:, -1], 0.0, ordered.std(axis=1))
 
 
 def log_batch_prior(logp: ArrayLike) -> Prior:

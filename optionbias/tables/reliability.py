@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from math import isnan
-
 from optionbias.reliability import over_cells, within_benchmarks
-from optionbias.tables import names
+from optionbias.tables import names, undefined
 from optionbias.tables.inputs import Inputs
 from optionbias.tables.table import Block, Entry, Table
 
@@ -50,4 +48,4 @@ def table9(inputs: Inputs) -> Table:
 
 
 def _undefined(correlation: float) -> str:
-    return "undefined: too few cells, or equal ranks" if isnan(correlation) else ""
+    return undefined.why(correlation, undefined.CORRELATION)

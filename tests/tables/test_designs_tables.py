@@ -14,8 +14,11 @@ from optionbias.tables.balanced_sets import table18, text_e2
 from optionbias.tables.designs import table17, table19, table20, text_e1, text_e3
 from optionbias.tables.inputs import Inputs
 from optionbias.tables.table import Table, write_table
-from slow.tables.designs import DRAWS, TABLES
+from slow.tables import balanced_sets, designs
+from slow.tables.designs import DRAWS
 from synthetic import ODD, Run, odd, score_run, standard, steady
+
+TABLES = designs.TABLES | balanced_sets.TABLES
 
 
 def prose(inputs: Inputs) -> Table:

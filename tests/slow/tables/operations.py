@@ -4,11 +4,12 @@ import itertools
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from fractions import Fraction
 from typing import Any
 
-from .. import factors, strengths
+from .. import strengths
 from ..operations import rank_reversals
-from ..orderings import cyclic
+from ..orderings import cyclic, population_sd
 from .strengths import FACTORS, NAMES, SIX, Key, Value, cells_of, scaled, with_interval
 
 NAN = float("nan")
@@ -18,6 +19,8 @@ LEVELS = {
     "accuracy": "d accuracy",
     "stable_wrong": "d stable-wrong",
 }
+# Operation -> statistic -> value in a cell.
+Statistics = dict[str, dict[str, float]]
 PAIRS = (
     ("reversal", "pride"),
     ("reversal", "batch"),
@@ -39,7 +42,7 @@ class Compared:
     checkpoints share, where they share any.
     """
 
-    found: dict[tuple[str, str], dict[str, dict[str, Any]]] = field(default_factory=dict)
+    found: dict[tuple[str, str], Statistics] = field(default_factory=dict)
     correct: dict[tuple[str, str], dict[str, list[int]]] = field(default_factory=dict)
 
     @property
@@ -47,9 +50,7 @@ class Compared:
         """Those with a cell, sorted."""
         return sorted({checkpoint for checkpoint, _ in self.found})
 
-    def mean(
-        self, copies: Sequence[str], value: Callable[[dict[str, dict[str, Any]]], float]
-    ) -> float:
+    def mean(self, copies: Sequence[str], value: Callable[[Statistics], float]) -> float:
         """Mean over the cells of the copies where the value is defined."""
         cells = [cell for copy in copies for cell in self.found if cell[0] == copy]
         values = [v for v in (value(self.found[cell]) for cell in cells) if not math.isnan(v)]
@@ -70,6 +71,26 @@ class Compared:
         return reversing / pairs if pairs else NAN
 
 
+def counted(contents: Sequence[Sequence[int]], gold: Sequence[int], K: int) -> dict[str, float]:
+    """The statistics of Table 2 under the cyclic orderings, counted answer by answer."""
+    n, landed, right = len(contents), [0] * K, [0] * K
+    flips = stable_wrong = 0
+    for z, c in zip(contents, gold, strict=True):
+        flips += len(set(z)) > 1
+        stable_wrong += set(z) == {z[0]} and z[0] != c
+        for content, pi in zip(z, cyclic(K), strict=True):
+            landed[pi[content]] += len(set(z)) > 1
+            right[pi[c]] += content == c
+    return {
+        "flip_rate": flips / n,
+        "skew": population_sd([Fraction(x, flips * K) for x in landed]) if flips else NAN,
+        # Every content is shown once at every letter, so n answers are asked for at each.
+        "placement_range": (max(right) - min(right)) / n,
+        "accuracy": sum(right) / (n * K),
+        "stable_wrong": stable_wrong / n,
+    }
+
+
 # The run is kept beside its cells, so that no other takes its id.
 _COMPARED: dict[int, tuple[Any, Compared]] = {}
 
@@ -87,13 +108,12 @@ def compared(run: Any) -> Compared:
     for benchmark, here in answered.items():
         shared = [item for item in here[0][1] if all(item in items for _, items in here)]
         for cell, items in here:
-            designs, gold = [cyclic(cell.K)] * len(items), [cell.gold[item] for item in items]
+            gold = [cell.gold[item] for item in items]
             for operation in NAMES:
                 chosen = strengths.operation_contents(cell, operation)
                 contents = [chosen[item] for item in items]
-                every.found.setdefault((cell.checkpoint, benchmark), {})[operation] = (
-                    factors.statistics(contents, designs, gold, cell.K)
-                )
+                statistics = counted(contents, gold, cell.K)
+                every.found.setdefault((cell.checkpoint, benchmark), {})[operation] = statistics
                 if shared:
                     every.correct.setdefault((benchmark, operation), {})[cell.checkpoint] = [
                         sum(chosen[item][s] == cell.gold[item] for item in shared)
@@ -103,12 +123,12 @@ def compared(run: Any) -> Compared:
     return every
 
 
-def log_change(factor: str, operation: str, base: str) -> Callable[[dict[str, Any]], float]:
+def log_change(factor: str, operation: str, base: str) -> Callable[[Statistics], float]:
     """A cell's log-change of a factor; nan unless it is positive under the whole comparison."""
     two = ("none", "pride", "batch", "pride+batch")
     group = two if "pride+batch" in (operation, base) else SIX
 
-    def value(cell: dict[str, Any]) -> float:
+    def value(cell: Statistics) -> float:
         if not all(cell[op][factor] > 0 for op in group):
             return NAN
         return math.log(cell[operation][factor]) - math.log(cell[base][factor])
@@ -116,10 +136,10 @@ def log_change(factor: str, operation: str, base: str) -> Callable[[dict[str, An
     return value
 
 
-def difference(statistic: str, operation: str, base: str | None) -> Callable[..., float]:
+def difference(statistic: str, operation: str, base: str | None) -> Callable[[Statistics], float]:
     """A cell's level under an operation, or its difference from another's."""
 
-    def value(cell: dict[str, Any]) -> float:
+    def value(cell: Statistics) -> float:
         return cell[operation][statistic] - (cell[base][statistic] if base else 0.0)
 
     return value
