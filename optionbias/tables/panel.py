@@ -6,6 +6,7 @@ import numpy as np
 
 from optionbias.identities import TOLERANCE
 from optionbias.operation_effects import Effects, operation_effects
+from optionbias.pools import LEAST_SHARE
 from optionbias.resampling import Estimate, percentile_interval, weighted_mean
 from optionbias.tables.inputs import Inputs
 from optionbias.tables.table import Block, Entry
@@ -73,7 +74,12 @@ def text_a1(inputs: Inputs) -> Block:
     return Block(
         "A.1",
         [
-            Entry("filtered pool", "smallest share of modal usable items", 90.0, unit="%"),
+            Entry(
+                "filtered pool",
+                "smallest share of modal usable items",
+                float(100 * LEAST_SHARE),
+                unit="%",
+            ),
             Entry("benchmarks run on every checkpoint", "count", everywhere),
             Entry("all-ordering analyses", "checkpoints", whole["checkpoint"].nunique()),
             Entry("all-ordering analyses", "benchmarks", whole["benchmark"].nunique()),

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from importlib import import_module
 
 from optionbias.catalogue import TEXTS
 from optionbias.tables.inputs import Inputs
-from optionbias.tables.table import Block, Table
+from optionbias.tables.table import Block, Entry, Table
 
 CAPTION = (
     "Numbers of the prose, by section of the paper. Intervals are 95% checkpoint-block intervals "
@@ -16,17 +15,28 @@ CAPTION = (
 
 
 def table_text(inputs: Inputs) -> Table:
-    """Every block that the functions of `catalogue.TEXTS` return, in their order."""
-    blocks: list[Block] = []
+    """What the functions of `catalogue.TEXTS` return, one block a section, in the paper's order."""
+    sections: dict[str, list[Entry]] = {}
     for text in TEXTS:
         module, function = text.split(":")
         found = getattr(import_module(module), function)(inputs)
-        blocks += [found] if isinstance(found, Block) else found
-    named = [replace(b, heading=_heading(b)) for b in blocks if b.entries]
-    return Table("text", CAPTION, named, corner="Number", listed=True)
+        for block in [found] if isinstance(found, Block) else found:
+            sections.setdefault(block.table, []).extend(block.entries)
+    blocks = [
+        Block(_heading(name), entries, name)
+        for name, entries in sorted(sections.items(), key=lambda item: _order(item[0]))
+        if entries
+    ]
+    return Table("text", CAPTION, blocks, corner="Number", listed=True)
 
 
-def _heading(block: Block) -> str:
+def _heading(table: str) -> str:
     """`Section 5.1` or `Appendix D.2`, from the CSV's `text-5.1`."""
-    section = block.table.removeprefix("text-")
+    section = table.removeprefix("text-")
     return f"{'Section' if section[0].isdigit() else 'Appendix'} {section}"
+
+
+def _order(table: str) -> tuple[bool, str]:
+    """Sections before appendices."""
+    section = table.removeprefix("text-")
+    return section[:1].isalpha(), section
