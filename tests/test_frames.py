@@ -7,9 +7,10 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+import pyarrow.parquet as pq
 import pytest
 
-from optionbias.frames import COLUMNS, gather, write_scores
+from optionbias.frames import COLUMNS, gather, marked, write_parquet, write_scores
 from optionbias.scoring import BenchmarkScores, score_benchmark
 from strategies import SEED, pick
 from synthetic import REPETITIONS, answers, odd, standard
@@ -197,3 +198,41 @@ def test_text_that_csv_must_quote(tmp_path: Path) -> None:
     gather([tmp_path / "x"], tmp_path)
     with open(tmp_path / "cells.csv", newline="", encoding="utf-8") as file:
         assert {row["checkpoint"] for row in csv.DictReader(file)} == {name}
+
+
+def says_simulated(path: Path) -> bool:
+    """Whether the file's own metadata do, as another program would read them."""
+    metadata = json.loads(pq.read_schema(path).metadata[b"pandas"])
+    return metadata["attributes"].get("simulated", False)
+
+
+def test_simulated_data_say_so_in_every_file(tmp_path: Path) -> None:
+    for benchmark in ("two", "ten", "empty"):
+        n = 1 if benchmark == "empty" else 12
+        sweep = answers("A", benchmark, 10 if benchmark == "ten" else 2, n, simulated=True)
+        scores = score_benchmark(benchmark, [sweep], SEED, 2, simulated=True)
+        write_scores(tmp_path / benchmark, scores)
+    folders = [tmp_path / benchmark for benchmark in ("two", "ten", "empty")]
+    gather(folders, tmp_path / "joined")
+    for folder in (*folders, tmp_path / "joined"):
+        for name in COLUMNS:
+            path = folder / f"{name}.parquet"
+            assert says_simulated(path), path
+            assert pd.read_parquet(path).attrs == {"simulated": True}
+    # The mark is no column: the files promise the same ones.
+    assert list(pd.read_parquet(tmp_path / "joined" / "cells.parquet").columns) == CELLS
+    # One simulated part is enough.
+    write_scores(tmp_path / "real", score_benchmark("real", [answers("A", "real", 2)], SEED, 2))
+    gather([tmp_path / "real", tmp_path / "two"], tmp_path / "mixed")
+    for name in COLUMNS:
+        assert not says_simulated(tmp_path / "real" / f"{name}.parquet")
+        assert says_simulated(tmp_path / "mixed" / f"{name}.parquet")
+
+
+def test_real_data_carry_no_mark(tmp_path: Path) -> None:
+    for name in COLUMNS:
+        assert not says_simulated(standard().folder / f"{name}.parquet")
+    frame = pd.DataFrame({"benchmark": ["two"], "value": [0.5]})
+    for simulated in (False, True):
+        write_parquet(tmp_path / "a.parquet", marked(frame, simulated))
+        assert says_simulated(tmp_path / "a.parquet") is simulated

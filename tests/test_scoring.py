@@ -11,7 +11,7 @@ from optionbias.cell import ScoringError
 from optionbias.identities import IdentityError
 from optionbias.operations import OPERATIONS
 from optionbias.orderings import all_orderings, cyclic, reversal
-from optionbias.scoring import CELL_COLUMNS
+from optionbias.scoring import CELL_COLUMNS, score_benchmark
 from optionbias.sweep import Sweep
 from slow import factors as slow_factors
 from slow import operations as slow
@@ -315,3 +315,58 @@ def test_a_broken_count_stops_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
     )
     with pytest.raises(IdentityError, match=r"^first-token/toy/alpha/none/all: "):
         score(alpha())
+
+
+def of_kind(simulated: bool, name: str = "alpha") -> Sweep:
+    """A sweep that says of itself whether it is simulated."""
+    sweep = sweep_of(name, **({"simulated": True} if simulated else {}))
+    return replace(sweep, source=f"{name}.parquet")
+
+
+@pytest.mark.parametrize("cohort", [True, False])
+def test_simulated_and_real_answers_share_no_cohort(cohort: bool) -> None:
+    assert score_benchmark("toy", [of_kind(cohort)], SEED, 2, cohort).simulated is cohort
+    mixed = [of_kind(cohort), of_kind(not cohort, "beta")]
+    with pytest.raises(ScoringError) as caught:
+        score_benchmark("toy", mixed, SEED, 2, cohort)
+    assert str(caught.value) == (
+        f"beta.parquet: simulated and real answers never share a cohort; the cohort's key "
+        f"`simulated` is {cohort}, this sweep's is {not cohort}"
+    )
+
+
+def part_of(sweep: Sweep, items: list[int], gold: dict[int, int] | None = None) -> Sweep:
+    """A sweep of some items, other contents being correct for some of them."""
+    golds = sweep.gold.copy()
+    for item, content in (gold or {}).items():
+        golds[item] = content
+    return replace(
+        sweep,
+        items=sweep.items[items],
+        gold=golds[items],
+        logp=sweep.logp[items],
+        choice=sweep.choice[items],
+        source=f"{sweep.metadata['checkpoint']}.parquet",
+    )
+
+
+def test_sweeps_of_some_items_agree_on_what_is_correct() -> None:
+    alpha, beta = sweep_of("alpha"), sweep_of("beta")
+    scores = score(part_of(alpha, list(range(20))), part_of(beta, list(range(10, 40))))
+    assert [row["n_items"] for row in scores.sweeps] == [20, 30]
+
+
+@pytest.mark.parametrize("whole", [True, False])
+def test_sweeps_that_contradict_each_other(whole: bool) -> None:
+    alpha, beta, gamma = (sweep_of(name) for name in ("alpha", "beta", "gamma"))
+    right = int(alpha.gold[25])
+    wrong = (right + 1) % 4
+    # Item 25 is known from the first sweep, or from the second alone.
+    first = part_of(alpha, list(range(40 if whole else 20)))
+    sweeps = [first, part_of(beta, list(range(40))), part_of(gamma, list(range(40)), {25: wrong})]
+    with pytest.raises(ScoringError) as caught:
+        score(*sweeps)
+    assert str(caught.value) == (
+        f"gamma.parquet: item 'q025' has gold {wrong}, another sweep of the benchmark says {right}: "
+        f"they are not answers to the same items"
+    )

@@ -25,21 +25,23 @@ def text_1(inputs: Inputs) -> Block:
         # What both "roughly halve": the mean of the two.
         ("PriDe and reversal product", fall, "placement_range", ("pride", "reversal")),
     )
-    entries = [
-        Entry.of(row, column, _fall(effects, statistic, operations), "%", 100)
-        for row, column, statistic, operations in rows
-    ]
+    entries = []
+    for row, column, statistic, operations in rows:
+        estimate, note = _fall(effects, statistic, operations)
+        entries.append(Entry.of(row, column, estimate, "%", 100, note))
     return Block("Section 1", entries, "text-1")
 
 
-def _fall(effects: Effects, statistic: str, operations: tuple[str, ...]) -> Estimate:
-    """1 - mean under operations / mean under none, over the same cells."""
+def _fall(effects: Effects, statistic: str, operations: tuple[str, ...]) -> tuple[Estimate, str]:
+    """1 - mean under operations / mean under none, over the same cells; NaN where that is zero."""
     levels = effects.values[statistic]
     before, after = levels["none"], np.mean([levels[op] for op in operations], axis=0)
-    draws = 1 - weighted_mean(after, effects.weights) / weighted_mean(before, effects.weights)
-    return Estimate(
-        float(1 - after.mean() / before.mean()), percentile_interval(draws), len(before)
-    )
+    weights = np.vstack([np.ones(len(before)), effects.weights])
+    base, left = weighted_mean(before, weights), weighted_mean(after, weights)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        falls = np.where(base > 0, 1 - left / base, np.nan)
+    note = "nothing to remove" if np.isnan(falls[0]) else ""
+    return Estimate(float(falls[0]), percentile_interval(falls[1:]), len(before)), note
 
 
 def text_4(inputs: Inputs) -> Block:

@@ -99,7 +99,8 @@ def table14(run: Any, draws: int = 40) -> dict[Key, Value]:
         moves = [transitions.moves(cell, operation) for *_, cell in cells]
         for name, column in COLUMNS.items():
             if operation == "none" and name != "favoured_share":
-                found[row, column] = (NAN if name == "settle_wrong" else 0.0, NAN, NAN)
+                moved = NAN if name == "settle_wrong" or not cells else 0.0
+                found[row, column] = (moved, NAN, NAN)
                 continue
             statistic = _mean_of([m[name] for m in moves], 100)
             found[row, column] = _value(statistic, len(cells), copies)
