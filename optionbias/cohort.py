@@ -82,6 +82,7 @@ class Cohort:
                 for entry in self.benchmarks.values()
             ],
             "cells": [list(cell) for cell in self.cells],
+            "label": self.label,
             "simulated": self.simulated,
             "replicates": self.replicates,
         }
@@ -173,12 +174,19 @@ def read_cohort(path: Path, builtin: dict[str, int], needs_models: bool = True) 
                 names = known_names if part[key] == "all" else part[key]
                 faults += [
                     f"{source}: `readouts.{readout}.{key}`: {name} is not "
-                    + ("in the cohort" if name not in checkpoints else "of this readout's kind")
+                    + (
+                        "of this readout's kind"
+                        if key == "checkpoints" and name in checkpoints
+                        else "in the cohort"
+                    )
                     for name in names
                     if name not in known_names
                 ]
                 named[key] = [name for name in names if name in known_names]
             chosen |= {(c, b) for c in named["checkpoints"] for b in named["benchmarks"]}
+        if not open_or_closed:
+            kind = "closed" if readout == "closed" else "open-weight"
+            faults.append(f"{source}: `readouts.{readout}`: the cohort has no {kind} checkpoint")
         left_out = {(e["checkpoint"], e["benchmark"]) for e in entry.get("except", [])}
         faults += [
             f"{source}: `readouts.{readout}.except`: no cell {c} on {b}"

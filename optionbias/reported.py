@@ -294,7 +294,7 @@ def page(rows: pd.DataFrame, cohort: Mapping[str, Any]) -> str:
     kinds = rows["verdict"].str.partition(":")[0]
     counts = kinds.value_counts()
     lines = [
-        f"# Agreement with the paper's reported values: cohort `{cohort['name']}`",
+        f"# Agreement with the paper's reported values: cohort `{cohort.get('label', cohort['name'])}`",
         "",
         OWN_COHORT if is_papers(cohort) else OTHER_COHORT,
         "",

@@ -24,6 +24,8 @@ args = parser.parse_args()
 def main() -> None:
     inputs = Inputs(args.statistics, json.loads(args.cohort.read_text()), args.draws, args.seed)
     frame = import_module(FIGURES[args.figure][1]).data(inputs)
+    if inputs.cohort["simulated"]:
+        frame = frame.assign(data="simulated")
     write_text(args.output, frame.to_csv(index=False, lineterminator="\n"))
 
 

@@ -17,7 +17,7 @@ from optionbias.catalogue import ANALYSES, FIGURES, TABLES, Analysis
 from optionbias.frames import COLUMNS, write_parquet
 from optionbias.sweep import READOUTS, Sweep, SweepError, write_sweep
 from strategies import SEED
-from synthetic import DRAWS, REPETITIONS, Run, answers, standard
+from synthetic import DRAWS, REPETITIONS, Run, answers, key_of, standard
 
 COHORT = {
     "name": "toy",
@@ -182,7 +182,8 @@ def written(make: Callable[[], Run]) -> tuple[Run, Path]:
 @pytest.mark.parametrize("name", sorted(ANALYSES))
 def test_from_files_as_from_memory(name: str, tmp_path: Path) -> None:
     made, root = written(families if name == "closed" else standard)
-    frame = run(name, root, made.cohort, SEED, DRAWS, REPETITIONS)
+    cohort = {**made.cohort, "cells": [key_of(s) for s in made.sweeps]}
+    frame = run(name, root, cohort, SEED, DRAWS, REPETITIONS)
     write_parquet(tmp_path / "a.parquet", frame)
     again = pd.read_parquet(tmp_path / "a.parquet")
     assert again.equals(made.analysis(name))

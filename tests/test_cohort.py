@@ -83,7 +83,7 @@ def test_what_tables_and_figures_are_told(tmp_path: Path) -> None:
     told = read(tmp_path, plain()).described()
     assert told == json.loads(json.dumps(told))
     assert set(told) == {
-        "name", "checkpoints", "benchmarks", "cells", "simulated", "replicates",
+        "name", "label", "checkpoints", "benchmarks", "cells", "simulated", "replicates",
     }  # fmt: skip
     # Said of every cohort, so that no reader takes a missing key for an answer.
     assert told["simulated"] is told["replicates"] is False

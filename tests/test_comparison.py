@@ -135,7 +135,7 @@ def test_shared_correct_answers_by_hand() -> None:
 
 def test_a_checkpoint_that_shares_no_item_leaves_none() -> None:
     cells = {"a": by_hand("01", ["11", "10"]), "b": by_hand("01", ["01", "11"])}
-    assert [r["shared_correct"] for r in comparison_rows("x", cells)][0] == [2, 1]
+    assert comparison_rows("x", cells)[0]["shared_correct"] == [2, 1]
     rows = comparison_rows("x", {**cells, "c": by_hand("2", ["1", "1"])})
     assert {r["n_shared"] for r in rows} == {0}
     assert all(r["shared_correct"] == [0, 0] for r in rows)

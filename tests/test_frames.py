@@ -45,12 +45,13 @@ def scored(benchmark: str) -> BenchmarkScores:
     return score_benchmark(benchmark, mine, SEED, REPETITIONS)
 
 
-def test_the_promised_files_and_columns() -> None:
+def test_the_promised_files_and_columns(tmp_path: Path) -> None:
     assert list(frame_of("cells").columns) == CELLS
     assert list(rows_of("cells")[0]) == CELLS
     assert list(rows_of("calibration")[0]) == ["checkpoint", "benchmark", "readout", "item"]
     assert list(rows_of("priors")[0]) == ["checkpoint", "benchmark", "readout", "prior", "values"]
-    files = {p.name for p in standard().folder.iterdir() if p.is_file()}
+    gather([standard().folder / benchmark for benchmark in ("four", "two")], tmp_path)
+    files = {p.name for p in tmp_path.iterdir()}
     assert files == {f"{n}.parquet" for n in COLUMNS} | {f"{n}.csv" for n in CSV_FILES}
 
 

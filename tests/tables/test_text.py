@@ -11,7 +11,7 @@ import pytest
 from optionbias.catalogue import TEXTS
 from optionbias.reported import is_table
 from optionbias.tables.inputs import Inputs
-from optionbias.tables.table import Block, Table, write_table
+from optionbias.tables.table import Block, Entry, Table, write_table
 from optionbias.tables.text import table_text
 from synthetic import odd, standard
 
@@ -29,24 +29,36 @@ def prose() -> Table:
     return table_text(standard().inputs())
 
 
-def test_every_block_in_the_order_of_the_paper() -> None:
-    inputs = standard().inputs()
-    expected = [b for text in TEXTS for b in blocks_of(text, inputs) if b.entries]
+def sections_of(inputs: Inputs) -> dict[str, list[Entry]]:
+    """Section -> its entries, those of the functions in their order."""
+    found: dict[str, list[Entry]] = {}
+    for text in TEXTS:
+        for block in blocks_of(text, inputs):
+            found[block.table] = [*found.get(block.table, []), *block.entries]
+    return found
+
+
+def test_every_block_under_the_heading_of_its_section() -> None:
+    expected = sections_of(standard().inputs())
     found = prose().blocks
-    assert [(b.heading, b.table) for b in found] == [(b.heading, b.table) for b in expected]
-    assert [len(b.entries) for b in found] == [len(b.entries) for b in expected]
-    # A heading stands once, over a section of its own.
-    for names in ([b.heading for b in found], [b.table for b in found]):
-        assert len(set(names)) == len(names)
-        assert all(names)
+    assert {b.table: repr(b.entries) for b in found} == {
+        name: repr(entries) for name, entries in expected.items() if entries
+    }
+    # Sections before appendices, each once.
+    names = [b.table for b in found]
+    sections = [name for name in names if name[len("text-")].isdigit()]
+    assert names == sorted(sections) + sorted(set(names) - set(sections))
+    headings = {b.table: b.heading for b in found}
+    assert headings["text-5.1"] == "Section 5.1"
+    assert headings["text-D.2"] == "Appendix D.2"
 
 
 @pytest.mark.parametrize("name", ["two options only", "no first-token readout"])
 def test_sections_without_a_number_are_left_out(name: str) -> None:
     inputs = odd(name).inputs()
-    every = [b for text in TEXTS for b in blocks_of(text, inputs)]
-    found = table_text(inputs).blocks
-    assert [b.table for b in found] == [b.table for b in every if b.entries]
+    every = sections_of(inputs)
+    found = {b.table for b in table_text(inputs).blocks}
+    assert found == {name for name, entries in every.items() if entries}
     assert len(found) < len(every)
 
 

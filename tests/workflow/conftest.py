@@ -21,6 +21,7 @@ SOURCES = (
     "scripts",
     "optionbias",
     "paper/paper.typ",
+    "paper/reported",
 )
 
 

@@ -143,8 +143,8 @@ def test_a_faulty_config_is_one_line(workflow: Workflow, config: str, line: str)
             "own.yaml: `readouts.first-token.checkpoints`: B is not in the cohort",
         ),
         (
-            {"readouts": {"closed": {"checkpoints": "all", "benchmarks": "all"}}},
-            "own.yaml: `readouts.closed`: sweeps of this readout are read with",
+            {"readouts": {"chain-of-thought": {"checkpoints": "all", "benchmarks": "all"}}},
+            "own.yaml: `readouts.chain-of-thought`: sweeps of this readout are read with",
         ),
         (
             {
