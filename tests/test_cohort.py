@@ -340,8 +340,8 @@ def test_a_checkpoint_of_the_other_kind_is_named(
 
 def test_a_closed_readout_without_closed_models_has_no_cell(tmp_path: Path) -> None:
     raw = plain()
-    raw["readouts"] = {"closed": every()}
-    assert faults(tmp_path, raw) == "`readouts`: no cell is left to run"
+    raw["readouts"] = {"closed": every(), "first-token": every()}
+    assert faults(tmp_path, raw) == "`readouts.closed`: the cohort has no closed checkpoint"
 
 
 def test_only_closed_models_may_lack_parameters_and_source(tmp_path: Path) -> None:
