@@ -136,7 +136,7 @@ def read_cohort(path: Path, builtin: dict[str, int], needs_models: bool = True) 
     check(raw, "cohort", source)
     faults = _repeated(raw, source)
     simulated = raw.get("simulated", False)
-    needs_models = needs_models and not simulated
+    simulates, needs_models = needs_models and simulated, needs_models and not simulated
     checkpoints = {c["name"]: c for c in sorted(raw["checkpoints"], key=lambda c: c["name"])}
     benchmarks = {
         b["name"]: {**b, "K": int(b["K"])}
@@ -151,6 +151,8 @@ def read_cohort(path: Path, builtin: dict[str, int], needs_models: bool = True) 
         if needs_models and "source" not in checkpoint and not checkpoint.get("closed"):
             faults.append(f"{source}: checkpoint {name}: missing key `source` (needed to run it)")
     for name, benchmark in benchmarks.items():
+        if not math.isfinite(benchmark.get("difficulty", 0.0)):
+            faults.append(f"{source}: benchmark {name}: `difficulty` is not a finite number")
         known = builtin.get(name)
         if needs_models and "items" not in benchmark and known is None:
             faults.append(
@@ -199,7 +201,11 @@ def read_cohort(path: Path, builtin: dict[str, int], needs_models: bool = True) 
                 for b in sorted({b for _, b in chosen})
                 if "items" in benchmarks[b] and "exemplars" not in benchmarks[b]
             ]
-        if simulated:
+        if simulates:
+            if "items" in entry:
+                faults.append(
+                    f"{source}: `readouts.{readout}.items`: simulated benchmarks are sized by `size`"
+                )
             faults += [
                 f"{source}: benchmark {b}: missing key `{key}` (needed to simulate it)"
                 for b in sorted({b for _, b in chosen})

@@ -85,7 +85,7 @@ def read_reported(path: Path) -> pd.DataFrame:
         ReportedError: naming the file and, for each fault, its line and column.
     """
     try:
-        with open(path, newline="", encoding="utf-8") as file:
+        with open(path, newline="", encoding="utf-8-sig") as file:
             header, *rows = [*csv.reader(file, strict=True)] or [[]]
     except (OSError, UnicodeDecodeError, csv.Error) as error:
         raise ReportedError(f"{path}: cannot be read: {error}") from error

@@ -406,9 +406,9 @@ def test_a_simulated_cohort_needs_size_and_difficulty(tmp_path: Path) -> None:
         "benchmark exam: missing key `size` (needed to simulate it); "
         "benchmark other: missing key `difficulty` (needed to simulate it)"
     )
-    # Given sweeps would not be simulated here, but the file says what it says.
-    for needs_models in (True, False):
-        assert faults(tmp_path, raw, needs_models) == expected
+    assert faults(tmp_path, raw) == expected
+    # Given sweeps are not simulated.
+    assert read(tmp_path, raw, needs_models=False).simulated
     # A benchmark that nothing runs on is not simulated.
     raw["readouts"] = {"first-token": every(["A"], ["exam"], also=[every(["A"], ["other"])])}
     assert faults(tmp_path, raw) == expected
@@ -417,8 +417,18 @@ def test_a_simulated_cohort_needs_size_and_difficulty(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("key", ["simulated", "replicates"])
-def test_a_mark_is_there_or_not(key: str, tmp_path: Path) -> None:
-    assert f"`{key}`" in faults(tmp_path, {**simulated(), key: False})
+def test_a_mark_is_true_or_false(key: str, tmp_path: Path) -> None:
+    assert read(tmp_path, {**plain(), key: False}).described()[key] is False
+    assert f"`{key}`" in faults(tmp_path, {**plain(), key: "yes"})
+
+
+def test_simulated_benchmarks_are_sized_by_size_alone(tmp_path: Path) -> None:
+    raw = simulated()
+    raw["readouts"] = {"first-token": every("all", ["exam"], items=10)}
+    assert "`readouts.first-token.items`" in faults(tmp_path, raw)
+    raw = simulated()
+    raw["benchmarks"][0]["difficulty"] = float("inf")
+    assert "`difficulty` is not a finite number" in faults(tmp_path, raw)
 
 
 def test_what_a_replication_is_told(tmp_path: Path) -> None:

@@ -104,13 +104,13 @@ def test_every_readout_is_a_sweep_of_the_file_format(readout: str, k: int, tmp_p
 
 
 def test_some_generated_answers_are_missing_but_no_closed_one() -> None:
-    shares = [
-        (
-            simulated_sweep({**ONE, "name": f"M{i}"}, FOUR, "chain-of-thought", SEED).choice < 0
-        ).mean()
-        for i in range(60)
+    many = {**FOUR, "size": 400}
+    sweeps = [
+        simulated_sweep({**ONE, "name": f"M{i}"}, many, "chain-of-thought", SEED) for i in range(60)
     ]
-    assert min(shares) == 0 < max(shares) <= 0.6
+    shares = [float((sweep.choice < 0).mean()) for sweep in sweeps]
+    # At most one half is asked for; 1,600 queries have a standard error of 0.0125.
+    assert min(shares) < 0.01 < 0.1 < max(shares) < 0.55
     assert (simulated_sweep(CLOSED, FOUR, "closed", SEED).choice >= 0).all()
 
 

@@ -50,9 +50,9 @@ def test_factors_by_hand() -> None:
 
 def test_a_broken_identity_names_the_cell(monkeypatch: pytest.MonkeyPatch) -> None:
     # Were the SD of the flipping answers' shares twice what it is, the product would be too.
-    plain = strengths._row_sd
+    plain = strengths.row_sd
     sds = iter([2.0, 1.0])
-    monkeypatch.setattr(strengths, "_row_sd", lambda shares: next(sds) * plain(shares))
+    monkeypatch.setattr(strengths, "row_sd", lambda shares: next(sds) * plain(shares))
     positions = np.zeros((1, 2, 1), dtype=np.uint8)
     with pytest.raises(IdentityError, match=r"first-token/toy/m: pooling identity fails by 0\.5"):
         factors(positions, np.zeros(1, dtype=np.int8), "first-token/toy/m")

@@ -40,7 +40,8 @@ def k_styles(ks: Iterable[int]) -> dict[int, tuple[tuple[float, float, float], s
     """K -> (colour, marker); 2, 4 and 10 always look the same, others follow in order."""
     shown = set(ks)
     order = [*_USUAL_K, *sorted(shown - set(_USUAL_K))]
-    return {k: (_PALETTE[i % 10], _MARKERS[i % 10]) for i, k in enumerate(order) if k in shown}
+    styles = {k: (_PALETTE[i % 10], _MARKERS[i % 10]) for i, k in enumerate(order)}
+    return {k: styles[k] for k in sorted(shown)}
 
 
 def apply() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from optionbias.tables.inputs import Inputs
 from optionbias.tables.table import Block, Entry, Table
 
@@ -26,7 +28,7 @@ def table3(inputs: Inputs) -> Table:
                 name, "training", {"base": "base", "post": "post-trained"}[checkpoint["training"]]
             ),
             Entry(name, "base", checkpoint.get("base", "")),
-            Entry(name, "revision", ", ".join(r[:12] for r in found) or "not stated"),
+            Entry(name, "revision", ", ".join(map(_short, found)) or "not stated"),
         ]
     caption = (
         "The checkpoints: family, parameters in billions, training, the base checkpoint of a "
@@ -59,3 +61,8 @@ def table4(inputs: Inputs) -> Table:
     )
     decimals = {"K": 0, "items": 0, "models": 0}
     return Table("4", caption, [Block("", entries)], decimals, corner="Benchmark")
+
+
+def _short(revision: str) -> str:
+    """The first twelve digits of a commit or SHA-256; any other revision whole."""
+    return revision[:12] if re.fullmatch(r"[0-9a-f]{13,}", revision) else revision

@@ -15,6 +15,7 @@ from optionbias.atomic import write_text
 from optionbias.resampling import Estimate
 
 LONG = 40
+ROUNDING = ("residual", "difference")  # columns of rounding errors, printed as powers of ten
 COLUMNS = ("table", "row", "column", "value", "ci_low", "ci_high", "unit", "n", "note")
 
 
@@ -139,6 +140,8 @@ class Table:
         if isinstance(entry.value, str):
             return entry.value
         digits = self.decimals.get(entry.column, 2)
+        if any(word in entry.column for word in ROUNDING) and 0 < abs(entry.value) < 1e-6:
+            return f"{entry.value:.1e}"
         if self.listed:  # numbers of all kinds
             digits = 0 if isinstance(entry.value, int) else 1 if entry.unit else 3
         value = _number(entry.value, digits)
@@ -150,8 +153,6 @@ class Table:
 def _number(value: float, digits: int) -> str:
     if not math.isfinite(value):
         return ""
-    if 0 < abs(value) < 1e-6:
-        return f"{value:.1e}"  # rounding errors, whatever the column's decimals
     text = f"{value:,.{digits}f}"
     # A rounded zero has no sign.
     return text.lstrip("-") if float(text.replace(",", "")) == 0 else text
@@ -280,14 +281,20 @@ def typst(table: Table) -> str:
     lines = [
         f"#figure(kind: table, numbering: none, caption: [*Table {table.number}.* #{cell(caption)}],"
     ]
-    widths = ["auto", *("2fr" if _is_long(widest, c) else "auto" for c, _ in _heads(widest))]
+    long = [_is_long(widest, column) for column, _ in _heads(widest)]
+    # Where a column holds sentences, all share the width of the page.
+    widths = (
+        ["1fr", *("3fr" if wide else "1fr" for wide in long)] if any(long) else ["auto"] * width
+    )
     lines.append(
         f"  table(columns: ({', '.join(widths)}), align: ({', '.join(align)}), stroke: none,"
     )
     for i, block in enumerate(table.blocks):
         heads, body = _grid(table, block)
-        # The first heading is repeated on every page that the table runs over.
-        lines.append("  table.header(table.hline()," if i == 0 else "  table.hline(stroke: 0.5pt),")
+        # The heading of an only block is repeated on every page that the table runs over.
+        repeat = str(len(table.blocks) == 1).lower()
+        first = f"  table.header(repeat: {repeat}, table.hline(),"
+        lines.append(first if i == 0 else "  table.hline(stroke: 0.5pt),")
         if block.heading:
             lines.append(f"  table.cell(colspan: {width}, align: left, emph{cell(block.heading)}),")
         for row in [heads, *body]:

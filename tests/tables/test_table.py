@@ -144,7 +144,7 @@ def read_typst(text: str) -> tuple[list[str], str]:
         ("", (), 2, ""),
         (-0.0, (-0.0, 0.0), 2, "0.00 [0.00, 0.00]"),
         (-0.004, (-0.0049, -0.001), 2, "0.00 [0.00, 0.00]"),
-        (2.8e-17, (-1e-18, 3e-16), 2, "2.8e-17 [-1.0e-18, 3.0e-16]"),
+        (2.8e-17, (-1e-18, 3e-16), 2, "0.00 [0.00, 0.00]"),
         (-0.4, (-0.2, -0.1), 0, "0 [0, 0]"),
         (-0.006, (), 2, "-0.01"),
     ],
@@ -156,6 +156,12 @@ def test_numbers_as_they_are_printed(value, interval, decimals, expected) -> Non
     assert read_markdown(writer.markdown(table))[0][1] == ["r", expected]
     assert latex_rows(writer.latex(table))[1] == ["r", expected]
     assert read_typst(writer.typst(table))[0][2:] == ["r", expected]
+
+
+def test_rounding_errors_are_printed_as_powers_of_ten() -> None:
+    entries = [Entry("r", "relative residual", 2.8e-17), Entry("s", "relative residual", 0.1571)]
+    table = Table("19", "", [Block("", entries)], {"relative residual": 3})
+    assert [table.text(e) for e in entries] == ["2.8e-17", "0.157"]
 
 
 def test_two_decimals_unless_said() -> None:

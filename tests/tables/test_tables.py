@@ -79,7 +79,7 @@ def test_table_3_by_hand() -> None:
         "training": "post-trained",
         "base": "Alpha-1B",
         # The first twelve digits of what the sweeps name, once though five sweeps name it.
-        "revision": "alpha-1b-it0",
+        "revision": "alpha-1b-it000000000",
     }
     assert tidy.loc[("Alpha-1B", "training"), "value"] == "base"
     assert tidy.loc[("Alpha-1B", "base"), "value"] == ""

@@ -36,7 +36,7 @@ def checked_cohort() -> Cohort:
     if config["sweeps"] is not None:
         faults = missing_sweeps(cohort)
     elif cohort.simulated:
-        faults = []
+        faults = too_many_orderings(cohort)
     else:
         faults = [*unrunnable(cohort), *faulty_items(cohort)]
     if faults:
@@ -59,14 +59,17 @@ def unrunnable(cohort: Cohort) -> list[str]:
                 f"{cohort.path}: `readouts.{readout}`: sweeps of this readout are read with "
                 f"`--config sweeps=DIR`; the workflow runs {', '.join(FIRST_TOKEN_READOUTS)}"
             )
-    for benchmark in sorted(
-        {c.benchmark for c in cohort.cells if c.readout == "all-orderings"}
-    ):
-        if cohort.benchmarks[benchmark]["K"] > MAX_K_ALL:
-            faults.append(
-                f"{cohort.path}: `readouts.all-orderings`: {benchmark} has more than {MAX_K_ALL} options"
-            )
-    return faults
+    return [*faults, *too_many_orderings(cohort)]
+
+
+def too_many_orderings(cohort: Cohort) -> list[str]:
+    """Benchmarks that are asked for under all K! orderings of more options than can be."""
+    asked = {c.benchmark for c in cohort.cells if c.readout == "all-orderings"}
+    return [
+        f"{cohort.path}: `readouts.all-orderings`: {benchmark} has more than {MAX_K_ALL} options"
+        for benchmark in sorted(asked)
+        if cohort.benchmarks[benchmark]["K"] > MAX_K_ALL
+    ]
 
 
 def faulty_items(cohort: Cohort) -> list[str]:
