@@ -53,7 +53,7 @@ rule agreement:
     conda:
         "../../envs/statistics.yaml"
     params:
-        tables="results/tables",
+        tables=lambda wc, input: str(Path(input.tables[0]).parent),
         reported=f"{workflow.basedir}/paper/reported/two_factors.csv",
         code=code_digests(
             "scripts/agreement.py", files=["paper/reported/two_factors.csv"]
