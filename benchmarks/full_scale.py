@@ -3,7 +3,7 @@
 Runs the workflow on the cohort `simulated` and on cohorts with several times its checkpoints, on two
 cores; simulating the sweeps is not timed. Prints wall time, growth and the largest job's memory.
 
-Usage: python benchmarks/full_scale.py FOLDER [--copies 1 4] [--cores 2]
+Usage: python benchmarks/full_scale.py FOLDER [--copies 1 4] [--cores 2] [--shrink 1]
 """
 
 from __future__ import annotations
@@ -21,8 +21,11 @@ import yaml
 ROOT = Path(__file__).resolve().parents[1]
 
 
-def enlarged(copies: int) -> dict[str, Any]:
-    """The cohort `simulated` with every checkpoint `copies` times under different names."""
+def enlarged(copies: int, shrink: int = 1) -> dict[str, Any]:
+    """The cohort `simulated`, every checkpoint `copies` times under different names.
+
+    `shrink` divides the item counts, where a machine has no time for all of them.
+    """
     cohort = yaml.safe_load((ROOT / "workflow" / "cohorts" / "simulated.yaml").read_text())
 
     def named(names: Any, copy: int) -> Any:
@@ -41,6 +44,8 @@ def enlarged(copies: int) -> dict[str, Any]:
         ]
         readouts[readout] = {**parts[0], "also": parts[1:]}
     name = f"simulated-x{copies}"
+    sized = [{**b, "size": b["size"] // shrink} for b in cohort["benchmarks"]]
+    cohort["benchmarks"] = sized
     return {**cohort, "name": name, "checkpoints": checkpoints, "readouts": readouts}
 
 
@@ -62,13 +67,14 @@ def main() -> None:
     parser.add_argument("folder", type=Path)
     parser.add_argument("--copies", type=int, nargs="+", default=[1, 4])
     parser.add_argument("--cores", default="2")
+    parser.add_argument("--shrink", type=int, default=1, help="divide the item counts")
     args = parser.parse_args()
     first = None
     for copies in args.copies:
         folder = (args.folder / f"x{copies}").resolve()
         folder.mkdir(parents=True, exist_ok=True)
         cohort = folder / "cohort.yaml"
-        cohort.write_text(yaml.safe_dump(enlarged(copies), sort_keys=False))
+        cohort.write_text(yaml.safe_dump(enlarged(copies, args.shrink), sort_keys=False))
         common = ["--snakefile", str(ROOT / "Snakefile"), "--cores", args.cores]
         config = ["--config", f"cohort={cohort}"]
         snakemake(folder, "sweeps", *common, *config)
