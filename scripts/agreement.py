@@ -6,11 +6,12 @@ from pathlib import Path
 
 from optionbias import logs
 from optionbias.atomic import write_text
+from optionbias.provenance import ROOT
 from optionbias.reported import agreement, page, read_reported, read_tables
 
 parser = argparse.ArgumentParser(description=__doc__)
 parser.add_argument("--tables", type=Path, required=True, help="results/tables")
-parser.add_argument("--reported", type=Path, required=True, help="paper/reported/two_factors.csv")
+parser.add_argument("--reported", type=Path, default=ROOT / "paper/reported/two_factors.csv")
 parser.add_argument("--cohort", type=Path, required=True, help="results/cohort.json")
 parser.add_argument("--csv", type=Path, required=True)
 parser.add_argument("--page", type=Path, required=True)

@@ -54,12 +54,11 @@ rule agreement:
         "../../envs/statistics.yaml"
     params:
         tables=lambda wc, input: str(Path(input.tables[0]).parent),
-        reported=f"{workflow.basedir}/paper/reported/two_factors.csv",
         code=code_digests(
             "scripts/agreement.py", files=["paper/reported/two_factors.csv"]
         ),
     shell:
         """
-        python -m scripts.agreement --tables {params.tables:q} --reported {params.reported:q} \
-            --cohort {input.cohort:q} --csv {output.csv:q} --page {output.page:q} --log {log:q}
+        python -m scripts.agreement --tables {params.tables:q} --cohort {input.cohort:q} \
+            --csv {output.csv:q} --page {output.page:q} --log {log:q}
         """
