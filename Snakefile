@@ -23,6 +23,7 @@ rule all:
     default_target: True
     input:
         rules.summary.output,
+        rules.data_audit.output if ASKS else [],
         rules.statistics.input,
         rules.tables.input,
         rules.figures.input,

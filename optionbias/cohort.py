@@ -10,6 +10,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from optionbias.atomic import write_text
+from optionbias.benchmarks import registry
+from optionbias.benchmarks.source import SourceError
 from optionbias.sweep import READOUTS
 from optionbias.validation import ConfigError, check, read_yaml
 
@@ -117,14 +119,14 @@ def locate(cohort: str, cohorts_folder: Path) -> Path:
     return path
 
 
-def read_cohort(path: Path, builtin: dict[str, int], needs_models: bool = True) -> Cohort:
+def read_cohort(path: Path, needs_models: bool = True) -> Cohort:
     """Read and check a cohort file.
 
     Args:
         path: the YAML file.
-        builtin: name -> K of the benchmarks that the package makes itself.
         needs_models: whether models will run, so checkpoints need a `source` and benchmarks
-            `items` (or a built-in name); not so when sweeps are given or simulated.
+            `items` (or the name of one that the workflow knows); not so when sweeps are given or
+            simulated.
 
     Raises:
         ConfigError: one line per fault, each naming the file and the key.
@@ -138,10 +140,11 @@ def read_cohort(path: Path, builtin: dict[str, int], needs_models: bool = True) 
     simulated = raw.get("simulated", False)
     simulates, needs_models = needs_models and simulated, needs_models and not simulated
     checkpoints = {c["name"]: c for c in sorted(raw["checkpoints"], key=lambda c: c["name"])}
-    benchmarks = {
-        b["name"]: {**b, "K": int(b["K"])}
-        for b in sorted(raw["benchmarks"], key=lambda b: b["name"])
-    }
+    benchmarks = {}
+    for entry in sorted(raw["benchmarks"], key=lambda b: b["name"]):
+        told, wrong = ({}, []) if raw.get("simulated") else _published(entry)
+        benchmarks[entry["name"]] = {**told, **entry, "K": int(entry["K"])}
+        faults += [f"{source}: benchmark {entry['name']}: {fault}" for fault in wrong]
     for name, checkpoint in checkpoints.items():
         base = checkpoint.get("base")
         if base is not None and (base not in checkpoints or base == name):
@@ -153,13 +156,13 @@ def read_cohort(path: Path, builtin: dict[str, int], needs_models: bool = True) 
     for name, benchmark in benchmarks.items():
         if not math.isfinite(benchmark.get("difficulty", 0.0)):
             faults.append(f"{source}: benchmark {name}: `difficulty` is not a finite number")
-        known = builtin.get(name)
+        known = registry.BUILTIN.get(registry.builtin_name(benchmark) or "")
         if needs_models and "items" not in benchmark and known is None:
             faults.append(
-                f"{source}: benchmark {name}: no `items`, and not one that the workflow makes "
-                f"({', '.join(sorted(builtin))})"
+                f"{source}: benchmark {name}: no `items`, and not one that the workflow knows "
+                f"({', '.join(sorted(registry.BUILTIN))})"
             )
-        if "items" not in benchmark and known not in (None, benchmark["K"]):
+        if known not in (None, benchmark["K"]):
             faults.append(f"{source}: benchmark {name}: `K` is {benchmark['K']}, it has {known}")
     cells: set[Cell] = set()
     for readout, entry in raw["readouts"].items():
@@ -197,9 +200,9 @@ def read_cohort(path: Path, builtin: dict[str, int], needs_models: bool = True) 
         cells |= {Cell(readout, b, c) for c, b in chosen - left_out}
         if needs_models and readout == "five-shot":
             faults += [
-                f"{source}: benchmark {b}: missing key `exemplars` (needed by five-shot)"
+                f"{source}: benchmark {b}: {fault}"
                 for b in sorted({b for _, b in chosen})
-                if "items" in benchmarks[b] and "exemplars" not in benchmarks[b]
+                if (fault := _no_exemplars(benchmarks[b]))
             ]
         if simulates:
             if "items" in entry:
@@ -227,6 +230,31 @@ def read_cohort(path: Path, builtin: dict[str, int], needs_models: bool = True) 
         simulated,
         raw.get("replicates", False),
     )
+
+
+def _published(entry: dict[str, Any]) -> tuple[dict[str, str], list[str]]:
+    """What the module of a published benchmark tells of an entry, and the entry's faults."""
+    stray = [key for key in ("published", "variant", "subjects") if key in entry]
+    try:
+        benchmark = registry.published_entry(entry)
+    except SourceError as error:
+        return {}, [str(error)]
+    if benchmark is None:
+        return {}, [f"`{key}` belongs to a published benchmark" for key in stray]
+    return registry.described(benchmark, entry.get("variant")), []
+
+
+def _no_exemplars(entry: dict[str, Any]) -> str | None:
+    """Why a benchmark cannot be asked five-shot, None if it can."""
+    if "items" in entry and "exemplars" not in entry:
+        return "missing key `exemplars` (needed by five-shot)"
+    try:
+        benchmark = registry.published_entry(entry)
+    except SourceError:
+        return None  # told elsewhere
+    if benchmark is not None and benchmark.source(entry.get("variant")).pool is None:
+        return "no split to draw exemplars from: leave it out of five-shot"
+    return None
 
 
 def _repeated(raw: dict[str, Any], source: str) -> list[str]:

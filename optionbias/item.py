@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+# Exemplars before a five-shot prompt.
+EXEMPLARS = 5
+
 
 @dataclass(frozen=True)
 class Item:

@@ -13,17 +13,17 @@ import io
 import json
 import math
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from optionbias.atomic import atomic_path
-from optionbias.item import Item
+from optionbias.item import EXEMPLARS, Item
 from optionbias.orderings import LETTERS
 
 LISTED_FAULTS = 50
 MAX_FIELD = 1 << 30
-MIN_ITEMS, EXEMPLARS = 2, 5
+MIN_ITEMS = 2
 REQUIRED_COLUMNS = ("question", "options", "answer")
 
 
@@ -47,8 +47,10 @@ def digest(items: Iterable[Item]) -> str:
     return hashlib.sha256(canonical_json(items).encode()).hexdigest()
 
 
-def write_items(path: str | Path, items: Sequence[Item]) -> None:
-    """Write items as Parquet, atomically; the metadata carries their digest."""
+def write_items(
+    path: str | Path, items: Sequence[Item], metadata: Mapping[str, str] | None = None
+) -> None:
+    """Write items as Parquet, atomically; the metadata carries their digest and what is given."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -62,7 +64,7 @@ def write_items(path: str | Path, items: Sequence[Item]) -> None:
             "split": pa.string(),
             "subject": pa.string(),
         },
-        metadata={"items_sha256": digest(items)},
+        metadata={"items_sha256": digest(items), **(metadata or {})},
     )
     rows = [{**vars(item), "options": list(item.options)} for item in items]
     with atomic_path(path) as temporary:
@@ -76,6 +78,14 @@ def read_items(path: str | Path) -> list[Item]:
     return [
         Item(**{**row, "options": tuple(row["options"])}) for row in pq.read_table(path).to_pylist()
     ]
+
+
+def pool_digest(path: str | Path) -> str | None:
+    """Digest of the pool that exemplars were drawn from; None where they are no draw."""
+    import pyarrow.parquet as pq
+
+    found = (pq.read_schema(path).metadata or {}).get(b"pool_sha256")
+    return found.decode() if found else None
 
 
 def read_user_items(path: str | Path, benchmark: str, k: int) -> list[Item]:

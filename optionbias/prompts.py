@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike
 
-from optionbias.item import Item
+from optionbias.item import EXEMPLARS, Item
 from optionbias.orderings import LETTERS
 
 CUE = "Answer:"
@@ -38,6 +38,20 @@ def prompt(item: Item, pi: ArrayLike, exemplars: Sequence[Item] = ()) -> str:
     """
     blocks = [_body(e, range(e.n_options)) + f" {LETTERS[e.answer]}" for e in exemplars]
     return SEPARATOR.join([*blocks, _body(item, pi)])
+
+
+def exemplars_of(item: Item, exemplars: Sequence[Item]) -> list[Item]:
+    """The exemplars that stand before an item: the five, or, of more, those of its subject.
+
+    Raises:
+        ValueError: none of the exemplars is of the item's subject.
+    """
+    if len(exemplars) <= EXEMPLARS:
+        return list(exemplars)
+    own = [exemplar for exemplar in exemplars if exemplar.subject == item.subject]
+    if not own:
+        raise ValueError(f"item {item.id}: no exemplars of its subject, {item.subject}")
+    return own
 
 
 def _body(item: Item, pi: ArrayLike | range) -> str:

@@ -9,7 +9,6 @@ import yaml
 from optionbias.cohort import Cohort, read_cohort
 from optionbias.validation import ConfigError
 
-BUILTIN = {"facts_k2": 2, "facts_k4": 4}
 HUB = {"hub": "org/name", "revision": "abc123"}
 
 
@@ -35,7 +34,7 @@ def read(folder: Path, raw: Any, needs_models: bool = True) -> Cohort:
     """The cohort of a file with this content."""
     path = folder / "mine.yaml"
     path.write_text(yaml.safe_dump(raw, allow_unicode=True), encoding="utf-8")
-    return read_cohort(path, BUILTIN, needs_models)
+    return read_cohort(path, needs_models)
 
 
 def faults(folder: Path, raw: Any, needs_models: bool = True) -> str:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cohort_files import BUILTIN, change, faults, plain, read
+from cohort_files import change, faults, plain, read
 from optionbias.cohort import Cell, locate, read_cohort
 from optionbias.provenance import ROOT
 from optionbias.validation import ConfigError
@@ -196,10 +196,10 @@ def test_every_fault_is_named_at_once(tmp_path: Path) -> None:
 
 def test_files_that_cannot_be_read(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match=r"absent\.yaml: no such file"):
-        read_cohort(tmp_path / "absent.yaml", BUILTIN)
+        read_cohort(tmp_path / "absent.yaml")
     (tmp_path / "broken.yaml").write_text("name: [", encoding="utf-8")
     with pytest.raises(ConfigError, match=r"broken\.yaml: not YAML"):
-        read_cohort(tmp_path / "broken.yaml", BUILTIN)
+        read_cohort(tmp_path / "broken.yaml")
 
 
 def test_cohorts_are_found_by_name_or_by_path(tmp_path: Path, monkeypatch) -> None:
@@ -225,9 +225,7 @@ def test_cohorts_are_found_by_name_or_by_path(tmp_path: Path, monkeypatch) -> No
 
 @pytest.mark.parametrize("path", sorted(ROOT.glob("workflow/cohorts/*.yaml")), ids=lambda p: p.stem)
 def test_the_workflows_own_cohorts_are_sound(path: Path) -> None:
-    from optionbias.benchmarks.registry import BUILTIN as MADE
-
-    cohort = read_cohort(path, MADE, needs_models=False)
+    cohort = read_cohort(path, needs_models=False)
     assert cohort.name == path.stem
     assert len(set(cohort.cells)) == len(cohort.cells)
 

@@ -21,7 +21,7 @@ from optionbias import items as items_module
 from optionbias.item import Item
 from optionbias.orderings import Orderings, all_orderings, cyclic, cyclic_and_reversals
 from optionbias.progress import Progress
-from optionbias.prompts import prompt, template_digest
+from optionbias.prompts import exemplars_of, prompt, template_digest
 from optionbias.provenance import module_digests
 from optionbias.readouts.forward import LetterReader
 from optionbias.readouts.journal import Journal
@@ -88,7 +88,8 @@ def read_cell(
     limit = getattr(model.config, "max_position_embeddings", None)
 
     def token_ids(item: Item, orderings: Orderings = cell.orderings) -> list[list[int]]:
-        return [encode(tokenizer, prompt(item, pi, cell.exemplars)) for pi in orderings]
+        exemplars = exemplars_of(item, cell.exemplars)
+        return [encode(tokenizer, prompt(item, pi, exemplars)) for pi in orderings]
 
     # All items once, in one ordering, before hours are spent on the first of them.
     _check_context(cell, {item.id: token_ids(item, cell.orderings[:1]) for item in items}, limit)
@@ -176,7 +177,7 @@ def _provenance(
         "prompt_sha256": template_digest(),
         "items_sha256": items_module.digest(items),
         "exemplars_sha256": hashlib.sha256(exemplar_text.encode()).hexdigest(),
-        "n_exemplars": len(cell.exemplars),
+        "n_exemplars": len(exemplars_of(items[0], cell.exemplars)),
     }
 
 

@@ -11,7 +11,7 @@ if workflow.basedir not in sys.path:
     sys.path.insert(0, workflow.basedir)
 
 from optionbias import catalogue, provenance, validation
-from optionbias.benchmarks.registry import BUILTIN, MODULES
+from optionbias.benchmarks import registry
 from optionbias.cohort import Cohort, locate, read_cohort, write_described
 from optionbias.items import ItemsError, check_user_benchmark
 from optionbias.orderings import MAX_K_ALL
@@ -30,13 +30,17 @@ def checked_cohort() -> Cohort:
         validation.normalise(config)
         validation.check(config, "config", "config.yaml")
         path = locate(config["cohort"], Path(workflow.basedir) / "workflow" / "cohorts")
-        cohort = read_cohort(path, BUILTIN, needs_models=config["sweeps"] is None)
+        cohort = read_cohort(path, needs_models=config["sweeps"] is None)
     except validation.ConfigError as error:
         raise WorkflowError(str(error)) from None
     if config["sweeps"] is not None:
         faults = missing_sweeps(cohort)
     elif cohort.simulated:
         faults = too_many_orderings(cohort)
+        if config["items"]:
+            faults.append(
+                "config key `items`: simulated benchmarks are sized by `size`"
+            )
     else:
         faults = [*unrunnable(cohort), *faulty_items(cohort)]
     if faults:
@@ -114,6 +118,8 @@ SWEEPS = config["sweeps"] or (
     "results/simulated" if COHORT.simulated else "results/sweeps"
 )
 SIMULATES = COHORT.simulated and config["sweeps"] is None
+# Items are made, and models asked, only where answers are neither given nor simulated.
+ASKS = not COHORT.simulated and config["sweeps"] is None
 
 
 def sweep_inputs(wanted) -> list[str]:
@@ -125,6 +131,7 @@ def sweep_inputs(wanted) -> list[str]:
 
 
 BENCHMARKS = sorted({cell.benchmark for cell in COHORT.cells})
+FIVE_SHOT = sorted({c.benchmark for c in COHORT.cells if c.readout == "five-shot"})
 TABLES, FIGURES = list(catalogue.TABLES), list(catalogue.FIGURES)
 ANALYSES = list(catalogue.ANALYSES)
 
@@ -145,9 +152,76 @@ def user_file(benchmark: str, key: str) -> list[str]:
     return [str(COHORT.find(given))] if given else []
 
 
-def builtin_seed(benchmark: str, key: str) -> list[str]:
-    """The seed is an argument (and so a reason to rerun) only where items are generated."""
-    return [] if user_file(benchmark, key) else ["--seed", str(config["seed"])]
+def published(benchmark: str):
+    """The published benchmark that a name of the cohort stands for, None for any other."""
+    return registry.published_entry(COHORT.benchmarks[benchmark])
+
+
+def published_arguments(benchmark: str) -> list[str]:
+    """Which benchmark, source and subjects a job is about."""
+    entry = COHORT.benchmarks[benchmark]
+    arguments = ["--published", registry.builtin_name(entry)]
+    if "variant" in entry:
+        arguments += ["--variant", entry["variant"]]
+    return arguments + (
+        ["--subjects", *entry["subjects"]] if "subjects" in entry else []
+    )
+
+
+def items_arguments(benchmark: str, key: str) -> list[str]:
+    """What a benchmark's `items` (or `exemplars`) are made of, and the settings they depend on.
+
+    The seed is an argument, and so a reason to make them anew, only where something is drawn.
+    """
+    if user_file(benchmark, key):
+        return []
+    seed = ["--seed", str(config["seed"])]
+    made = published(benchmark)
+    if made is None:
+        return ["--generated", benchmark, *seed]
+    source = made.source(COHORT.benchmarks[benchmark].get("variant"))
+    if key == "items" and not source.gold_first:
+        seed = ["--seed", "0"]
+    repairs = json.dumps(config["repairs"], sort_keys=True)
+    return [*published_arguments(benchmark), "--repairs", repairs, *seed]
+
+
+def files_of_published(benchmark: str, *parts: str) -> list[str]:
+    """Manifests of a published benchmark's files, for `input:`; empty for any other benchmark."""
+    if published(benchmark) is None:
+        return []
+    return [f"results/data/{benchmark}/{part}.json" for part in parts]
+
+
+def published_files(benchmark: str, part: str) -> dict[str, str | None]:
+    """Names and known digests of a published benchmark's files: a change of them fetches anew."""
+    source = published(benchmark).source(COHORT.benchmarks[benchmark].get("variant"))
+    pool = source.pool.files if source.pool else ()
+    return {
+        file.name: file.sha256 for file in (source.files if part == "items" else pool)
+    }
+
+
+def parts_of_published(benchmark: str) -> list[str]:
+    """What a mirror of a published benchmark holds: its items, and its pool where it has one."""
+    has_pool = published(benchmark) and published_files(benchmark, "exemplars")
+    return ["items", "exemplars"] if has_pool else ["items"]
+
+
+def audited(benchmark: str) -> dict:
+    """What the data audit needs to know of a benchmark."""
+    entry = COHORT.benchmarks[benchmark]
+    about = {"name": benchmark, "title": COHORT.title(benchmark), "k": entry["K"]}
+    about |= {key: entry.get(key, "not stated") for key in ("source", "licence")}
+    if published(benchmark) is not None:
+        about["published"] = registry.builtin_name(entry)
+        about |= {key: entry[key] for key in ("variant", "subjects") if key in entry}
+    return about | {"five_shot": benchmark in FIVE_SHOT}
+
+
+def sample_size(readout: str) -> int | None:
+    """Items that a readout samples from each benchmark; None for all."""
+    return config["items"].get(readout, COHORT.readouts[readout].get("items"))
 
 
 def input_digests(files: list[str]) -> dict[str, str]:
@@ -167,13 +241,10 @@ def checkpoint_files(checkpoint: str) -> list[str]:
     )
 
 
-def items_code(benchmark: str) -> dict[str, str]:
+def items_code(benchmark: str, key: str) -> dict[str, str]:
     """Code that makes a benchmark's items: the module of a built-in one besides the script."""
-    modules = (
-        [MODULES[benchmark]]
-        if benchmark in MODULES and not user_file(benchmark, "items")
-        else []
-    )
+    name = registry.builtin_name(COHORT.benchmarks[benchmark])
+    modules = [registry.MODULES[name]] if name and not user_file(benchmark, key) else []
     return code_digests("scripts/benchmark_items.py", *modules)
 
 
@@ -181,6 +252,7 @@ wildcard_constraints:
     benchmark="|".join(map(re.escape, COHORT.benchmarks)),
     checkpoint="|".join(map(re.escape, COHORT.checkpoints)),
     readout="|".join(READOUTS),
+    part="items|exemplars",
     analysis="|".join(ANALYSES),
     table="|".join(TABLES),
     figure="|".join(FIGURES),

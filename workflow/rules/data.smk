@@ -12,9 +12,32 @@ rule cohort:
         write_described(params.cohort, output[0], log[0])
 
 
+rule benchmark_files:
+    output:
+        "results/data/{benchmark}/{part}.json",
+    log:
+        "results/logs/benchmark_files/{benchmark}/{part}.log",
+    conda:
+        "../../envs/data.yaml"
+    params:
+        published=lambda wc: published_arguments(wc.benchmark),
+        files=lambda wc: published_files(wc.benchmark, wc.part),
+        # Where bytes come from is no reason to fetch them again; as a function of `input` it is not
+        # compared with earlier runs.
+        mirror=lambda wc, input: (
+            ["--mirror", config["mirror"]] if config["mirror"] else []
+        ),
+    shell:
+        """
+        python -m scripts.benchmark_files {params.published:q} --part {wildcards.part} \
+            --store results/mirror {params.mirror:q} --output {output:q} --log {log:q}
+        """
+
+
 rule benchmark_items:
     input:
         file=lambda wc: [ancient(f) for f in user_file(wc.benchmark, "items")],
+        manifest=lambda wc: files_of_published(wc.benchmark, "items"),
     output:
         "results/items/{benchmark}.parquet",
     log:
@@ -23,20 +46,26 @@ rule benchmark_items:
         "../../envs/data.yaml"
     params:
         k=lambda wc: COHORT.benchmarks[wc.benchmark]["K"],
-        seed=lambda wc: builtin_seed(wc.benchmark, "items"),
+        made=lambda wc: items_arguments(wc.benchmark, "items"),
         file=lambda wc, input: ["--file", *input.file] if input.file else [],
+        manifest=lambda wc, input: (
+            ["--manifest", *input.manifest, "--store", "results/mirror"]
+            if input.manifest
+            else []
+        ),
         content=lambda wc: input_digests(user_file(wc.benchmark, "items")),
-        code=lambda wc: items_code(wc.benchmark),
+        code=lambda wc: items_code(wc.benchmark, "items"),
     shell:
         """
         python -m scripts.benchmark_items --benchmark {wildcards.benchmark} --k {params.k} \
-            {params.seed} {params.file:q} --output {output:q} --log {log:q}
+            {params.made:q} {params.file:q} {params.manifest:q} --output {output:q} --log {log:q}
         """
 
 
 rule exemplars:
     input:
         file=lambda wc: [ancient(f) for f in user_file(wc.benchmark, "exemplars")],
+        manifests=lambda wc: files_of_published(wc.benchmark, "items", "exemplars"),
     output:
         "results/exemplars/{benchmark}.parquet",
     log:
@@ -45,17 +74,67 @@ rule exemplars:
         "../../envs/data.yaml"
     params:
         k=lambda wc: COHORT.benchmarks[wc.benchmark]["K"],
-        seed=lambda wc: builtin_seed(wc.benchmark, "exemplars"),
+        made=lambda wc: items_arguments(wc.benchmark, "exemplars"),
         file=lambda wc, input: ["--file", *input.file] if input.file else [],
+        manifests=lambda wc, input: (
+            ["--manifest", input.manifests[0], "--pool", input.manifests[1]]
+            + ["--store", "results/mirror"]
+            if input.manifests
+            else []
+        ),
         content=lambda wc: input_digests(user_file(wc.benchmark, "exemplars")),
-        code=lambda wc: items_code(wc.benchmark),
+        code=lambda wc: items_code(wc.benchmark, "exemplars"),
     shell:
         """
         python -m scripts.benchmark_items --exemplars --benchmark {wildcards.benchmark} \
-            --k {params.k} {params.seed} {params.file:q} --output {output:q} --log {log:q}
+            --k {params.k} {params.made:q} {params.file:q} {params.manifests:q} \
+            --output {output:q} --log {log:q}
+        """
+
+
+rule data_audit:
+    input:
+        files=expand("results/items/{benchmark}.parquet", benchmark=BENCHMARKS),
+        exemplars=expand("results/exemplars/{benchmark}.parquet", benchmark=FIVE_SHOT),
+        manifests=[m for b in BENCHMARKS for m in files_of_published(b, "items")],
+    output:
+        markdown="results/data_audit.md",
+        csv="results/data_audit.csv",
+    log:
+        "results/logs/data_audit.log",
+    conda:
+        "../../envs/data.yaml"
+    params:
+        benchmarks=json.dumps(
+            [audited(benchmark) for benchmark in BENCHMARKS], sort_keys=True
+        ),
+        name=COHORT.label,
+        repairs=json.dumps(config["repairs"], sort_keys=True),
+        seed=config["seed"],
+        code=code_digests(
+            "scripts/data_audit.py",
+            *(registry.MODULES[name] for name in registry.PUBLISHED),
+        ),
+    shell:
+        """
+        python -m scripts.data_audit --cohort-name {params.name:q} \
+            --benchmarks {params.benchmarks:q} --repairs {params.repairs:q} --seed {params.seed} --results results \
+            --markdown {output.markdown:q} --csv {output.csv:q} --log {log:q}
         """
 
 
 rule data:
     input:
         expand("results/items/{benchmark}.parquet", benchmark=BENCHMARKS),
+        rules.data_audit.output,
+
+
+rule mirror:
+    input:
+        [
+            manifest
+            for benchmark in BENCHMARKS
+            for manifest in files_of_published(
+                benchmark, *parts_of_published(benchmark)
+            )
+        ],

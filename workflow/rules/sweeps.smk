@@ -75,11 +75,11 @@ elif config["sweeps"] is None:
             sample=lambda wc: (
                 [
                     "--sample",
-                    str(COHORT.readouts[wc.readout]["items"]),
+                    str(sample_size(wc.readout)),
                     "--seed",
                     str(config["seed"]),
                 ]
-                if "items" in COHORT.readouts[wc.readout]
+                if sample_size(wc.readout) is not None
                 else []
             ),
             exemplars=lambda wc, input: (

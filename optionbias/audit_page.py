@@ -1,0 +1,138 @@
+"""The data audit as a page for readers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from optionbias.audit import FAULTS, Audited
+from optionbias.orderings import LETTERS
+from optionbias.repairs import REPAIRS
+
+LISTED_IDS = 12
+
+
+def page(cohort: str, audits: Mapping[str, Audited], switches: Mapping[str, bool]) -> str:
+    """The whole page, as Markdown."""
+    published = {name: a for name, a in audits.items() if _has(a, "repair")}
+    parts = [
+        f"# Data audit of the cohort {cohort}\n",
+        "What each benchmark holds, what is wrong with it as published, and what the repairs of "
+        "`config.yaml` touch. Statistics are computed on the items after repairs. Faults are counted "
+        "in rows with the right number of options, before any repair; `data_audit.csv` lists the ids "
+        "of all of them.\n",
+        "## Items\n",
+        _table(
+            (
+                "benchmark",
+                "K",
+                "rows",
+                "dropped",
+                "items",
+                "gold positions, published",
+                "and of items",
+            ),
+            [_item_row(a) for a in audits.values()],
+        ),
+        "## Faults, in rows as published\n",
+        _fault_table(audits),
+    ]
+    if published:
+        parts += [
+            "## Repairs\n",
+            "Items that each repair touches, or, switched off, would touch. *Paper* is what the paper, "
+            "which mentions none, presumably did.\n",
+            _repair_table(published, switches),
+        ]
+    parts += ["## Sources\n", *(_source(a) for a in audits.values())]
+    return "\n".join(parts)
+
+
+def _has(audit: Audited, section: str) -> bool:
+    return any(row["section"] == section for row in audit.rows)
+
+
+def _count(audit: Audited, section: str, name: str) -> int:
+    found = [row["count"] for row in audit.rows if (row["section"], row["name"]) == (section, name)]
+    return int(str(found[0])) if found else 0
+
+
+def _item_row(audit: Audited) -> tuple[str, ...]:
+    dropped = [
+        f"{row['count']} {str(row['name']).removeprefix('dropped: ')}"
+        for row in audit.rows
+        if str(row["name"]).startswith("dropped: ")
+    ]
+    golds = [
+        " ".join(str(_count(audit, "gold", f"{name} {LETTERS[i]}")) for i in range(audit.k))
+        for name in ("published", "items")
+    ]
+    return (
+        audit.title,
+        str(audit.k),
+        f"{_count(audit, 'rows', 'read'):,}",
+        "; ".join(dropped) or "none",
+        f"{_count(audit, 'rows', 'items'):,}",
+        golds[0],
+        "the same" if golds[1] == golds[0] else golds[1],
+    )
+
+
+def _fault_table(audits: Mapping[str, Audited]) -> str:
+    """Faults down, benchmarks across; rows of zeros are named below instead."""
+    seen = [name for name in FAULTS if any(_count(a, "fault", name) for a in audits.values())]
+    absent = [name for name in FAULTS if name not in seen]
+    with_faults = [a for a in audits.values() if any(_count(a, "fault", name) for name in seen)]
+    lines = [
+        (a.title, *(f"{n:,}" if (n := _count(a, "fault", name)) else "" for name in seen))
+        for a in with_faults
+    ]
+    text = _table(("benchmark", *seen), lines) if seen else "None of any kind.\n"
+    sound = [a.title for a in audits.values() if a not in with_faults]
+    notes = [f"Without any of them: {', '.join(sound)}."] if sound and seen else []
+    notes += [f"Looked for and not found anywhere: {', '.join(absent)}."] if absent and seen else []
+    return text + ("\n" + " ".join(notes) + "\n" if notes else "")
+
+
+def _repair_table(audits: Mapping[str, Audited], switches: Mapping[str, bool]) -> str:
+    lines = []
+    for name, repair in REPAIRS.items():
+        touched = [f"{a.title} {n:,}" for a in audits.values() if (n := _count(a, "repair", name))]
+        settings = [_on(value) for value in (switches[name], repair.ours, repair.paper)]
+        lines.append((f"`{name}`", repair.fault, *settings, ", ".join(touched) or "none"))
+    return _table(("repair", "mends", "this run", "ours", "paper", "items touched"), lines)
+
+
+def _on(value: bool) -> str:
+    return "on" if value else "off"
+
+
+def _source(audit: Audited) -> str:
+    """A benchmark's origin, the ids of its faults, its exemplars."""
+    known = ", the known digest of this source" if audit.pinned else ""
+    lines = [
+        f"### {audit.title}\n",
+        f"{audit.origin}. Licence: {audit.licence}. SHA-256 of the items: `{audit.digest}`{known}.\n",
+    ]
+    for row in audit.rows:
+        ids = row["ids"]
+        if row["section"] == "fault" and isinstance(ids, list) and ids:
+            if len(ids) == row["of"]:
+                lines.append(f"- {row['name']}: all {len(ids)}")
+            else:
+                lines.append(f"- {row['name']}: {len(ids)} ({_some(ids)})")
+    if audit.exemplars is not None:
+        ids, pool = audit.exemplars
+        drawn = f" of a pool with SHA-256 `{pool}`" if pool else ""
+        lines.append(f"- exemplars{drawn}: {_some(ids, 30)}")
+    return "\n".join(lines) + "\n"
+
+
+def _some(ids: Sequence[str], most: int = LISTED_IDS) -> str:
+    more = len(ids) - most
+    listed = ", ".join(f"`{i}`" for i in ids[:most])
+    return listed + (f" and {more} more" if more > 0 else "")
+
+
+def _table(head: Sequence[str], lines: Iterable[Sequence[str]]) -> str:
+    rows = [head, ["---"] * len(head), *lines]
+    return "\n".join("| " + " | ".join(row) + " |" for row in rows) + "\n"
