@@ -52,7 +52,7 @@ def test_environments_pin_the_versions_of_the_lock(path: Path) -> None:
     assert [p.split("=")[0] for p in conda] == ["python", "pip"]
     for pin in pip["pip"]:
         name, version = pin.split("==")
-        assert lock[name.lower()] == version
+        assert lock[name.lower().replace("_", "-")] == version
 
 
 def test_the_models_of_mini_are_the_pinned_packages() -> None:
