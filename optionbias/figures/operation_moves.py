@@ -40,8 +40,8 @@ def draw(frame: pd.DataFrame, cohort: str) -> Figure:
     if len(frame):
         rests = frame[["n_x", "n_y"]].to_numpy()
         low, high, checkpoints = int(rests.min()), int(rests.max()), int(frame["checkpoints"].iloc[0])
-        cells = f"{low}" if low == high else f"{low} to {high}"
-        style.heading(figure, cohort, f"{cells} cells of {checkpoints} checkpoints, K \u2265 3")
+        cells = f"{low} to {high} cells" if low != high else f"{low} cell{'s' * (low != 1)}"
+        style.heading(figure, cohort, f"{cells} of {checkpoints} checkpoint{'s' * (checkpoints != 1)}, K \u2265 3")
     else:
         style.heading(figure, cohort, "no cell with reversed orderings")
     figure.legend(*axis.get_legend_handles_labels(), loc="outside lower center", ncol=2, frameon=False, handletextpad=0.2)
