@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import datetime
 import json
+import os
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -53,7 +54,12 @@ class DataLock:
         try:
             with FileLock(self.path.with_name(self.path.name + ".busy")):
                 entries = self._entries()
-                entry = entries.setdefault(key, Entry(sha256, revision, day))
+                if key in entries:
+                    return entries[key]
+                if self.path.exists() and not os.access(self.path, os.W_OK):
+                    # Renaming a new file onto it would need no more than a writable folder.
+                    raise PermissionError("it is write-protected")
+                entries[key] = Entry(sha256, revision, day)
                 listed = {name: asdict(entries[name]) for name in sorted(entries)}
                 write_text(self.path, json.dumps(listed, indent=1) + "\n")
         except OSError as error:
@@ -61,7 +67,7 @@ class DataLock:
                 f"{self.path}: cannot record the SHA-256 {sha256} of {key} ({error}): make the "
                 f"file writable, or add the entry by hand"
             ) from error
-        return entry
+        return entries[key]
 
     def _entries(self) -> dict[str, Entry]:
         try:
@@ -69,6 +75,8 @@ class DataLock:
             return {key: Entry(**value) for key, value in raw.items()}
         except FileNotFoundError:
             return {}
+        except OSError as error:
+            raise LockError(f"{self.path}: cannot be read ({error})") from error
         except (ValueError, TypeError, AttributeError) as error:
             raise LockError(
                 f"{self.path}: not a data lock ({error}): restore it from version control"

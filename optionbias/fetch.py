@@ -14,43 +14,24 @@ import logging
 import os
 import shutil
 import zlib
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from urllib.parse import quote
 
-import requests
-import tenacity
 from filelock import FileLock
-from requests.adapters import HTTPAdapter
-from urllib3.util import Retry
 
+from optionbias import fetch_http, fetch_hub
 from optionbias.atomic import atomic_path, write_text
 from optionbias.benchmarks.source import Benchmark, File
 from optionbias.data_lock import DataLock
+from optionbias.fetch_http import AbsentError, FetchError, WrongError, reason_of
 from optionbias.progress import Progress
 
 log = logging.getLogger(__name__)
 
-ATTEMPTS = 5
-CONNECT_SECONDS, READ_SECONDS = 10, 60
-BLOCK = 1 << 16
-# Answers that a server may give when it is merely busy.
-BUSY = (429, 500, 502, 503, 504)
-# Failures in the middle of a body; those before it are retried by urllib3.
-CUT = (
-    requests.exceptions.ChunkedEncodingError,
-    requests.exceptions.ConnectionError,
-    requests.exceptions.Timeout,
-)
-
-
-class FetchError(RuntimeError):
-    """A file that could not be had, or is not the file it should be."""
-
-
-class AbsentError(FetchError):
-    """The server or folder does not have this file."""
+# What every gzip file begins with.
+GZIP = b"\x1f\x8b"
 
 
 @dataclass(frozen=True)
@@ -88,45 +69,109 @@ def fetch_all(
     fetched = []
     with Progress(f"{benchmark.name} files", len(files), "files") as progress:
         for file in files:
-            fetched.append(_fetch(benchmark.name, file, store, lock, mirror, backoff))
+            fetched.append(_Job(benchmark.name, file, store, lock, mirror, backoff).run())
             progress.add(1)
     return fetched
 
 
-def _fetch(
-    benchmark: str, file: File, store: Path, lock: DataLock, mirror: str | None, backoff: float
-) -> Fetched:
-    key = f"{benchmark}/{file.name}"
-    target = store / benchmark / "raw" / file.name
-    partial = store / benchmark / "raw" / ".partial" / file.name
-    partial.parent.mkdir(parents=True, exist_ok=True)
-    recorded = lock.entry(key)
-    known = file.sha256 or (recorded.sha256 if recorded else None)
-    with FileLock(f"{partial}.busy"):
-        if target.is_file() and known is not None and _digest(target) == known:
-            return Fetched(file.name, known, file.address, recorded.revision if recorded else None)
-        if mirror is not None:
-            origin, revision = _from_mirror(benchmark, file, mirror, partial, backoff), None
-        elif file.hub is not None:
-            origin = file.address
-            revision = _from_hub(file, recorded.revision if recorded else None, partial)
-        else:
-            origin, revision = file.address, None
-            _from_upstream(file, partial, backoff)
-        found = _digest(partial)
-        if known is None:
-            known = lock.record(key, found, revision).sha256
-            log.info("%s: first download, SHA-256 %s recorded in %s", key, found, lock.path)
-        if found != known:
-            size = partial.stat().st_size
-            partial.unlink()
-            where = "its module" if file.sha256 else str(lock.path)
-            raise FetchError(
-                f"{key}: {origin} gave {size:,} bytes with SHA-256 {found}, {where} says {known}: the "
-                f"file is cut, changed, or another revision; nothing was kept"
-            )
-        _move(partial, target)
-    return Fetched(file.name, known, file.address, revision)
+@dataclass(frozen=True)
+class _Job:
+    """One file to be brought into the store."""
+
+    benchmark: str
+    file: File
+    store: Path
+    lock: DataLock
+    mirror: str | None
+    backoff: float
+
+    @property
+    def key(self) -> str:
+        return f"{self.benchmark}/{self.file.name}"
+
+    @property
+    def target(self) -> Path:
+        return self.store / self.benchmark / "raw" / self.file.name
+
+    @property
+    def partial(self) -> Path:
+        return self.store / self.benchmark / "raw" / ".partial" / self.file.name
+
+    @property
+    def remains(self) -> list[Path]:
+        """What an earlier job may have left: the file, packed, or what it is derived from."""
+        names = (f"{self.partial.name}{ending}" for ending in ("", ".gz", ".served"))
+        return [path for path in map(self.partial.with_name, names) if path.exists()]
+
+    def run(self) -> Fetched:
+        self.partial.parent.mkdir(parents=True, exist_ok=True)
+        with FileLock(f"{self.partial}.busy"):
+            # Read only now: another job may have recorded the file while this one waited.
+            recorded = self.lock.entry(self.key)
+            known = self.file.sha256 or (recorded.sha256 if recorded else None)
+            revision = recorded.revision if recorded else None
+            if known is not None and self.target.is_file() and _digest(self.target) == known:
+                return Fetched(self.file.name, known, self.file.address, revision)
+            if known is None:
+                # No digest would tell that the remains are of another revision.
+                self._discard()
+            suspect = bool(self.remains) or (self.mirror is None and self.file.hub is not None)
+            try:
+                try:
+                    return self._attempt(known, revision)
+                except WrongError as error:
+                    if not suspect:
+                        raise
+                    log.info("%s: once more from the start, nothing reused: %s", self.key, error)
+                    return self._attempt(known, revision, fresh=True)
+            except FetchError as error:
+                otherwise = (
+                    "`mirror` can name another place that has it"
+                    if self.mirror is None
+                    else f"without `mirror` it is had from its origin, {self.file.address}"
+                )
+                raise type(error)(f"{self.key}: {error}; {otherwise}") from error
+
+    def _attempt(self, known: str | None, revision: str | None, fresh: bool = False) -> Fetched:
+        try:
+            origin, revision = self._obtain(revision, fresh)
+            found = _digest(self.partial)
+            page = _is_web_page(self.partial)
+            if known is None and page:
+                raise WrongError(f"{origin} gave a web page (a login or an error?)")
+            if known is None:
+                known = self.lock.record(self.key, found, revision).sha256
+                log.info("%s: SHA-256 %s recorded in %s", self.key, found, self.lock.path)
+            if found != known:
+                size = f"{'a web page of ' if page else ''}{self.partial.stat().st_size:,} bytes"
+                where, accept = "its module", ""
+                if self.file.sha256 is None:
+                    where = str(self.lock.path)
+                    accept = f"; if the new file is meant, delete its entry in {where}"
+                raise WrongError(
+                    f"{origin} gave {size} with SHA-256 {found}, {where} says {known}: the file is "
+                    f"cut, changed, or another revision; nothing was kept{accept}"
+                )
+        except WrongError:
+            self._discard()
+            raise
+        _move(self.partial, self.target)
+        return Fetched(self.file.name, known, self.file.address, revision)
+
+    def _obtain(self, revision: str | None, fresh: bool) -> tuple[str, str | None]:
+        """Bring what may be the file to `partial`; return where it came from, and its commit."""
+        if self.mirror is not None:
+            relative = f"{self.benchmark}/raw/{self.file.name}"
+            return _from_mirror(self.mirror, relative, self.partial, self.backoff), revision
+        if self.file.hub is not None:
+            commit = fetch_hub.download(self.file.hub, revision, self.partial, self.backoff, fresh)
+            return f"{self.file.address} at {commit}", commit
+        _from_upstream(self.file, self.partial, self.backoff)
+        return self.file.address, revision
+
+    def _discard(self) -> None:
+        for path in self.remains:
+            path.unlink()
 
 
 def write_manifest(path: Path, benchmark: str, fetched: Sequence[Fetched]) -> None:
@@ -151,30 +196,25 @@ def checked_folder(manifest: Path, store: Path) -> Path:
     return folder
 
 
-def _from_mirror(benchmark: str, file: File, mirror: str, partial: Path, backoff: float) -> str:
+def _from_mirror(mirror: str, relative: str, partial: Path, backoff: float) -> str:
     """The file as it is in the mirror, or its `.gz` unpacked."""
     remote = mirror.startswith(("http://", "https://"))
-    session = _session(backoff) if remote else None
-    tried = []
+    absent = []
     for ending in ("", ".gz"):
-        place = f"{mirror.rstrip('/')}/{benchmark}/raw/{file.name}{ending}"
+        place = f"{mirror.rstrip('/')}/{quote(relative) if remote else relative}{ending}"
         packed = partial.with_name(partial.name + ending)
         try:
-            if session is not None:
-                address = mirror.rstrip("/") + quote(f"/{benchmark}/raw/{file.name}{ending}")
-                _download(session, address, packed, backoff)
+            if remote:
+                fetch_http.download(place, packed, backoff)
             else:
                 _copy(Path(place), packed)
-        except AbsentError:
-            tried.append(place)
+        except AbsentError as error:
+            absent.append(str(error))
             continue
         if ending:
             _unpack(packed, partial, place)
         return place
-    raise AbsentError(
-        f"{benchmark}/{file.name}: the mirror has neither {' nor '.join(tried)}; add the file "
-        f"(its origin is {file.address}), or run without `mirror`"
-    )
+    raise AbsentError(f"the mirror lacks it ({', '.join(absent)}): add the file there")
 
 
 def _copy(source: Path, target: Path) -> None:
@@ -184,130 +224,40 @@ def _copy(source: Path, target: Path) -> None:
 
 
 def _unpack(packed: Path, target: Path, place: str) -> None:
+    """Unpack a gzip file, unless the server has declared and the client undone its compression."""
+    with packed.open("rb") as file:
+        if file.read(2) != GZIP:
+            os.replace(packed, target)
+            return
     try:
         with gzip.open(packed) as compressed, target.open("wb") as plain:
             shutil.copyfileobj(compressed, plain)
-    except (OSError, EOFError, zlib.error) as error:
-        target.unlink(missing_ok=True)
-        raise FetchError(f"{place}: not a whole gzip file ({error})") from error
-    finally:
-        packed.unlink(missing_ok=True)
+    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
+        raise WrongError(f"{place}: not a whole gzip file ({error})") from error
+    packed.unlink()
 
 
 def _from_upstream(file: File, partial: Path, backoff: float) -> None:
     if file.derive is None:
-        return _download(_session(backoff), file.address, partial, backoff)
+        return fetch_http.download(file.address, partial, backoff)
     served = partial.with_name(partial.name + ".served")
-    _download(_session(backoff), file.address, served, backoff)
+    fetch_http.download(file.address, served, backoff)
     try:
         content = file.derive(served.read_bytes())
-    except (ValueError, KeyError, TypeError, SyntaxError) as error:
-        raise FetchError(
-            f"{file.name}: {file.address} does not hold what it is derived from ({error})"
+    except Exception as error:
+        # What came may be anything, and so may be what the function stumbles over.
+        raise WrongError(
+            f"{file.address} does not hold what the file is derived from "
+            f"({type(error).__name__}: {reason_of(error)})"
         ) from error
-    finally:
-        served.unlink()
     with atomic_path(partial) as temporary:
         temporary.write_bytes(content)
+    served.unlink()
 
 
-def _from_hub(file: File, commit: str | None, partial: Path) -> str:
-    """The file from the Hugging Face hub, at a commit: the recorded one, else that of its branch."""
-    from huggingface_hub import HfApi, hf_hub_download
-
-    assert file.hub is not None
-    hub = file.hub
-    try:
-        resolved = commit or HfApi().dataset_info(hub.dataset, revision=hub.revision).sha
-        cached = hf_hub_download(hub.dataset, hub.path, repo_type="dataset", revision=resolved)
-    except Exception as error:
-        # The client raises its own, its HTTP library's and the system's errors alike.
-        raise FetchError(
-            f"{file.name}: {file.address} at {commit or hub.revision} cannot be had "
-            f"({type(error).__name__}: {' '.join(str(error).split())[:300]}); without internet, "
-            f"set `mirror`"
-        ) from error
-    shutil.copyfile(cached, partial)
-    return str(resolved)
-
-
-def _session(backoff: float) -> requests.Session:
-    retry = Retry(
-        total=None,
-        connect=1,
-        read=0,
-        status=ATTEMPTS,
-        other=0,
-        status_forcelist=BUSY,
-        backoff_factor=backoff,
-        backoff_max=60,
-        respect_retry_after_header=True,
-        raise_on_status=False,
-    )
-    session = requests.Session()
-    for scheme in ("http://", "https://"):
-        session.mount(scheme, HTTPAdapter(max_retries=retry))
-    return session
-
-
-def _download(session: requests.Session, url: str, target: Path, backoff: float) -> None:
-    """Stream `url` to `target`, going on where an earlier attempt (or job) was cut.
-
-    Raises:
-        AbsentError: the server has no such file.
-        FetchError: any other failure, after the last attempt.
-    """
-    again: Callable[[], None] = tenacity.retry(
-        retry=tenacity.retry_if_exception_type(CUT),
-        stop=tenacity.stop_after_attempt(ATTEMPTS),
-        wait=tenacity.wait_exponential(backoff, max=60),
-        before_sleep=lambda state: log.info(
-            "%s: cut after %s bytes, going on (%d of %d)",
-            url,
-            f"{target.stat().st_size:,}" if target.exists() else 0,
-            state.attempt_number,
-            ATTEMPTS,
-        ),
-        reraise=True,
-    )(lambda: _stream(session, url, target))
-    try:
-        again()
-    except requests.exceptions.TooManyRedirects as error:
-        raise FetchError(f"{url}: redirected in a circle ({error})") from error
-    except requests.exceptions.RequestException as error:
-        raise FetchError(
-            f"{url}: {ATTEMPTS} attempts failed ({type(error).__name__}: {_reason(error)}); start "
-            f"again to go on where it stopped, or set `mirror`"
-        ) from error
-
-
-def _reason(error: Exception) -> str:
-    return " ".join(str(error).split())[:300]
-
-
-def _stream(session: requests.Session, url: str, target: Path) -> None:
-    have = target.stat().st_size if target.exists() else 0
-    # Without this header servers may compress on the way, and a range of that is no use.
-    headers = {"Accept-Encoding": "identity"} | ({"Range": f"bytes={have}-"} if have else {})
-    with session.get(
-        url, headers=headers, stream=True, timeout=(CONNECT_SECONDS, READ_SECONDS)
-    ) as answer:
-        if answer.status_code == 416:
-            # Nothing is left to send: either all is there, or the remains are of another file.
-            whole = answer.headers.get("Content-Range", "").rpartition("/")[2]
-            if whole == str(have):
-                return
-            target.unlink()
-            raise requests.exceptions.ConnectionError("the partial file is longer than the file")
-        if answer.status_code in (403, 404, 410):
-            raise AbsentError(f"{url}: HTTP {answer.status_code} {answer.reason}")
-        if answer.status_code not in (200, 206):
-            raise FetchError(f"{url}: HTTP {answer.status_code} {answer.reason}")
-        with target.open("ab" if answer.status_code == 206 else "wb") as file:
-            for block in answer.iter_content(BLOCK):
-                file.write(block)
-            file.flush()
-            os.fsync(file.fileno())
+def _is_web_page(path: Path) -> bool:
+    with path.open("rb") as file:
+        return file.read(1024).lstrip().lower().startswith((b"<!doctype html", b"<html"))
 
 
 def _digest(path: Path) -> str:

@@ -24,7 +24,8 @@ def run(main: Callable[[], object], log: Path | None) -> None:
         level=logging.INFO, format="%(asctime)s %(message)s", datefmt="%H:%M:%S", handlers=handlers
     )
     logging.captureWarnings(True)
-    logging.getLogger("fontTools").setLevel(logging.WARNING)
+    for chatty in ("fontTools", "httpx2"):
+        logging.getLogger(chatty).setLevel(logging.WARNING)
     try:
         main()
     except Exception as error:
