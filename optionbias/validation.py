@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -59,15 +60,35 @@ def check(value: Any, schema: str, source: str) -> None:
 def normalise(config: dict[str, Any]) -> None:
     """Give values of the command line the types that the schema means, in place.
 
-    `--config` passes `resume=false` as a text and `draws=2e3` as a float.
+    `--config` passes `resume=false` as a text, `draws=2e3` as a float, and everything within a
+    mapping, such as `items={first-token: 100}`, as a text.
     """
-    properties = read_yaml(SCHEMAS / "config.schema.yaml")["properties"]
+    schema = read_yaml(SCHEMAS / "config.schema.yaml")
+    _give_types(config, schema["properties"], schema["$defs"])
+
+
+def _give_types(config: dict[str, Any], properties: dict[str, Any], defs: dict[str, Any]) -> None:
     for key, value in config.items():
-        kind = properties.get(key, {}).get("type")
-        if kind == "boolean" and str(value).lower() in ("true", "false"):
+        entry = properties.get(key, {})
+        if "$ref" in entry:
+            entry = defs[entry["$ref"].removeprefix("#/$defs/")]
+        kind = entry.get("type")
+        if kind == "object" and isinstance(value, dict):
+            _give_types(value, entry["properties"], defs)
+        elif kind == "boolean" and str(value).lower() in ("true", "false"):
             config[key] = str(value).lower() == "true"
-        elif kind == "integer" and isinstance(value, float) and value.is_integer():
-            config[key] = int(value)
+        elif kind == "integer":
+            config[key] = _whole(value)
+        elif isinstance(kind, list) and "null" in kind and value == "null":
+            config[key] = None
+
+
+def _whole(value: Any) -> Any:
+    """The integer that a float or a text stands for; anything else as it is."""
+    if isinstance(value, str):
+        with suppress(ValueError):
+            value = float(value) if set(value) & set(".eE") else int(value)
+    return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
 def _lines(errors: Iterable[ValidationError], source: str) -> list[str]:

@@ -144,7 +144,9 @@ def json_lines(path: Path) -> Iterator[dict[str, Any]]:
     Raises:
         SourceError: naming the file and the line that is not a JSON object.
     """
-    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+    # Not `splitlines`: it also splits at separators that may stand in a text.
+    lines = path.read_text(encoding="utf-8").removesuffix("\n").split("\n")
+    for number, line in enumerate(lines if lines != [""] else [], 1):
         try:
             value = json.loads(line)
         except ValueError as error:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -79,6 +80,17 @@ def jobs(output: str) -> dict[str, int]:
                 counts[parts[0]] = int(parts[1])
             break
     return counts
+
+
+def planned(output: str) -> set[tuple[str, str]]:
+    """(rule, wildcards) of every job that Snakemake prints, a dry run's or a run's."""
+    found = set()
+    for block in re.split(r"\n(?=\[)", output):
+        rule = re.search(r"^(?:local)?rule (\w+):$", block, re.M)
+        if rule:
+            wildcards = re.search(r"^ +wildcards: (.*)$", block, re.M)
+            found.add((rule[1], wildcards[1] if wildcards else ""))
+    return found
 
 
 @pytest.fixture(scope="session")

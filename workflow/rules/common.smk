@@ -37,12 +37,9 @@ def checked_cohort() -> Cohort:
         faults = missing_sweeps(cohort)
     elif cohort.simulated:
         faults = too_many_orderings(cohort)
-        if config["items"]:
-            faults.append(
-                "config key `items`: simulated benchmarks are sized by `size`"
-            )
     else:
-        faults = [*unrunnable(cohort), *faulty_items(cohort)]
+        faults = [*unrunnable(cohort), *faulty_items(cohort), *useless_mirror(cohort)]
+    faults += useless_sizes(cohort)
     if faults:
         raise WorkflowError("\n".join(faults))
     return cohort
@@ -92,6 +89,44 @@ def faulty_items(cohort: Cohort) -> list[str]:
         except ItemsError as error:
             faults.append(str(error))
     return faults
+
+
+def useless_sizes(cohort: Cohort) -> list[str]:
+    """Sample sizes of readouts that sample nothing in this run."""
+    if not config["items"]:
+        return []
+    if config["sweeps"] is not None:
+        return ["config key `items`: given sweeps are read whole"]
+    if cohort.simulated:
+        return ["config key `items`: simulated benchmarks are sized by `size`"]
+    return [
+        f"config key `items.{readout}`: cohort {cohort.name} has no such readout"
+        for readout in config["items"]
+        if readout not in cohort.readouts
+    ]
+
+
+def useless_mirror(cohort: Cohort) -> list[str]:
+    """A local mirror from which no file that is still to be had could come."""
+    mirror = config["mirror"]
+    if mirror is None or mirror.startswith(("http://", "https://")):
+        return []
+    wanted = {
+        registry.builtin_name(cohort.benchmarks[name])
+        for name in {cell.benchmark for cell in cohort.cells}
+        if registry.published_entry(cohort.benchmarks[name])
+        and not Path(f"results/data/{name}/items.json").is_file()
+    }
+    if not wanted or any(Path(mirror, name, "raw").is_dir() for name in wanted):
+        return []
+    if not Path(mirror).is_dir():
+        return [
+            f"config key `mirror`: no such folder: {mirror} (looked for in {Path.cwd()})"
+        ]
+    return [
+        f"config key `mirror`: {mirror} holds no published benchmark of cohort {cohort.name}, "
+        f"such as {min(wanted)}/raw; `snakemake mirror` makes such a folder, results/mirror"
+    ]
 
 
 def missing_sweeps(cohort: Cohort) -> list[str]:
@@ -157,6 +192,12 @@ def published(benchmark: str):
     return registry.published_entry(COHORT.benchmarks[benchmark])
 
 
+def published_module(benchmark: str) -> list[str]:
+    """The module of a published benchmark, none of any other."""
+    name = registry.builtin_name(COHORT.benchmarks[benchmark])
+    return [registry.MODULES[name]] if name in registry.PUBLISHED else []
+
+
 def published_arguments(benchmark: str) -> list[str]:
     """Which benchmark, source and subjects a job is about."""
     entry = COHORT.benchmarks[benchmark]
@@ -200,6 +241,32 @@ def published_files(benchmark: str, part: str) -> dict[str, str | None]:
     return {
         file.name: file.sha256 for file in (source.files if part == "items" else pool)
     }
+
+
+def files_of_data(wildcards) -> list[str]:
+    """Items of every benchmark of the cohort and their audit."""
+    if COHORT.simulated:
+        raise WorkflowError(
+            f"cohort {COHORT.label} has no items, its answers are simulated: name another cohort, for "
+            f"example `--config cohort=mini`"
+        )
+    items = [f"results/items/{benchmark}.parquet" for benchmark in BENCHMARKS]
+    return [*items, *rules.data_audit.output]
+
+
+def files_of_mirror(wildcards) -> list[str]:
+    """Manifests of everything that a mirror of the cohort's published benchmarks holds."""
+    manifests = [
+        manifest
+        for benchmark in ([] if COHORT.simulated else BENCHMARKS)
+        for manifest in files_of_published(benchmark, *parts_of_published(benchmark))
+    ]
+    if not manifests:
+        raise WorkflowError(
+            f"cohort {COHORT.label} has no published benchmark that could be mirrored: name a cohort "
+            f"that has, for example `--config cohort=real-mini`"
+        )
+    return manifests
 
 
 def parts_of_published(benchmark: str) -> list[str]:

@@ -113,7 +113,7 @@ rule data_audit:
         seed=config["seed"],
         code=code_digests(
             "scripts/data_audit.py",
-            *(registry.MODULES[name] for name in registry.PUBLISHED),
+            *(module for b in BENCHMARKS for module in published_module(b)),
         ),
     shell:
         """
@@ -125,16 +125,9 @@ rule data_audit:
 
 rule data:
     input:
-        expand("results/items/{benchmark}.parquet", benchmark=BENCHMARKS),
-        rules.data_audit.output,
+        files_of_data,
 
 
 rule mirror:
     input:
-        [
-            manifest
-            for benchmark in BENCHMARKS
-            for manifest in files_of_published(
-                benchmark, *parts_of_published(benchmark)
-            )
-        ],
+        files_of_mirror,
