@@ -20,30 +20,84 @@ from optionbias.published import Reading
 
 COLUMNS = ("benchmark", "section", "name", "count", "of", "ids")
 
+Finder = Callable[[Sequence[Row]], list[str]]
 # Fault -> ids of the rows that have it, in the order in which the page shows them.
-FAULTS: dict[str, Callable[[Sequence[Row]], list[str]]] = {}
+FAULTS: dict[str, Finder] = {}
+# Fault -> what is counted, as the page explains it.
+MEANINGS: dict[str, str] = {}
 
 
-def _fault(name: str, predicate: Callable[[Row], bool]) -> None:
-    FAULTS[name] = lambda rows: [row.id for row in rows if predicate(row)]
+def _fault(name: str, meaning: str, find: Finder) -> None:
+    FAULTS[name], MEANINGS[name] = find, meaning
 
 
-FAULTS["questions asked again"] = faults.duplicated_questions
-FAULTS["items repeated"] = faults.duplicated_items
-_fault("identical options", faults.has_identical_options)
-_fault("stray blanks on options", faults.stray_blank)
-_fault("stray blanks on the gold", faults.stray_blank_on_gold)
-_fault("stray blanks on the gold alone", faults.stray_blank_on_gold_alone)
-_fault("options out of letter order", faults.out_of_letter_order)
-_fault("mis-keyed when read by line", faults.miskeyed_by_line)
-_fault("options that lost their letter", faults.lost_letter)
-FAULTS["gold always first"] = lambda rows: (
-    [row.id for row in rows] if len(rows) > 1 and all(row.answer == 0 for row in rows) else []
+def _each(predicate: Callable[[Row], bool]) -> Finder:
+    return lambda rows: [row.id for row in rows if predicate(row)]
+
+
+def _gold_always_first(rows: Sequence[Row]) -> list[str]:
+    first = len(rows) > 1 and all(row.answer == 0 for row in rows)
+    return [row.id for row in rows] if first else []
+
+
+_fault(
+    "questions asked again",
+    "passage and question of an earlier row, whatever the options; the first is not counted",
+    faults.duplicated_questions,
 )
-_fault("mojibake", faults.has_mojibake)
-_fault("empty fields", faults.has_empty_field)
-_fault("options that refer to others", faults.has_referring_option)
-_fault("markup", faults.has_markup)
+_fault(
+    "items repeated",
+    "passage, question and options of an earlier row, in any order; the first is not counted",
+    faults.duplicated_items,
+)
+_fault(
+    "identical options",
+    "an option that is listed twice, blanks at its edges aside",
+    _each(faults.has_identical_options),
+)
+_fault("stray blanks on options", "a blank at an edge of any option", _each(faults.stray_blank))
+_fault(
+    "stray blanks on the gold",
+    "one on the gold option, whether or not others have one",
+    _each(faults.stray_blank_on_gold),
+)
+_fault(
+    "stray blanks on the gold alone",
+    "one on the gold option and on no other, which gives it away",
+    _each(faults.stray_blank_on_gold_alone),
+)
+_fault(
+    "options out of letter order",
+    "letters printed before the options that do not run A, B, C, ...",
+    _each(faults.out_of_letter_order),
+)
+_fault(
+    "mis-keyed when read by line",
+    "of those, rows whose gold letter stands on another line than its number",
+    _each(faults.miskeyed_by_line),
+)
+_fault(
+    "options that lost their letter",
+    "an option without the letter that the source prints before options",
+    _each(faults.lost_letter),
+)
+_fault(
+    "gold always first",
+    "the gold option is the first of every row, so that its position is a constant",
+    _gold_always_first,
+)
+_fault(
+    "mojibake",
+    "text that looks decoded in a wrong encoding (a heuristic of ftfy), or a replacement character",
+    _each(faults.has_mojibake),
+)
+_fault("empty fields", "an empty question, option or passage", _each(faults.has_empty_field))
+_fault(
+    "options that refer to others",
+    "phrases such as `all of the above` and `both A and C`, found by a list of patterns",
+    _each(faults.has_referring_option),
+)
+_fault("markup", "marks such as `[header]` and `[step]`", _each(faults.has_markup))
 
 
 @dataclass(frozen=True)
@@ -54,7 +108,9 @@ class Audited:
         origin, licence: where it comes from; of a user's own, what its cohort file says.
         digest: SHA-256 of the items.
         pinned: the digest is the one that the source is known to give.
-        exemplars: ids of the exemplars and the digest of their pool, None without five-shot.
+        exemplars: the exemplars and the digest of their pool, None without five-shot.
+        split: that is evaluated, None of a user's own or a generated one.
+        subjects: that a published benchmark was asked for by, none where it has none to choose.
     """
 
     title: str
@@ -64,7 +120,9 @@ class Audited:
     digest: str
     pinned: bool
     rows: list[dict[str, object]]
-    exemplars: tuple[list[str], str | None] | None = None
+    exemplars: tuple[list[Item], str | None] | None = None
+    split: str | None = None
+    subjects: tuple[str, ...] = ()
 
 
 def rows_of_items(items: Iterable[Item]) -> list[Row]:

@@ -26,6 +26,8 @@ def audited(
         switches, seed: repairs and seed of the run.
     """
     name = about["name"]
+    split: str | None = None
+    subjects: tuple[str, ...] = ()
     if "published" in about:
         benchmark = registry.published(
             about["published"], about.get("subjects"), about.get("variant")
@@ -33,7 +35,9 @@ def audited(
         source = benchmark.source(about.get("variant"))
         folder = checked_folder(results / "data" / name / "items.json", results / "mirror")
         reading = published.read(benchmark, source, folder, switches, seed)
-        origin, licence = source.origin, benchmark.licence
+        origin, licence, split = source.origin, benchmark.licence, source.split
+        if benchmark.by_subject:
+            subjects = tuple(sorted({str(item.subject) for item in reading.items}))
     else:
         items = read_items(results / "items" / f"{name}.parquet")
         rows = rows_of_items(items)
@@ -42,7 +46,7 @@ def audited(
     exemplars = None
     if about["five_shot"]:
         path = results / "exemplars" / f"{name}.parquet"
-        exemplars = ([exemplar.id for exemplar in read_items(path)], pool_digest(path))
+        exemplars = (read_items(path), pool_digest(path))
     return Audited(
         about["title"],
         about["k"],
@@ -52,4 +56,6 @@ def audited(
         reading.pinned,
         audit_rows(name, reading, about["k"]),
         exemplars,
+        split,
+        subjects,
     )

@@ -13,13 +13,11 @@ from optionbias.benchmarks.source import Row
 from optionbias.orderings import LETTERS
 
 _MARK = re.compile(r"\[(?:header|title|step|substeps|sub-steps|substep)\]")
-_OTHERS = (
-    r"(?:above|these|those|them|options|choices|answers|statements|others|preceding|foregoing)"
-)
-# `all of the above`, `none of these answers`, `Both of them are true.`
+_OTHERS = r"(?:above|these|those|them|options|choices|answers|statements above|others|preceding|foregoing)"
+# `all of the above`, `none of these answers`, `Both of them are true.`, `all of these except B`
 _REFERRING = re.compile(
-    rf"^(?:all|none|both|neither|any|either|some|two|three|more than one) of (?:the )?{_OTHERS}"
-    r"(?: \w+){0,3}\W*$"
+    r"^(?:all|none|both|neither|any|either|some|two|three|more than one) of (?:the )?"
+    rf"(?:given |listed |other |answer )?{_OTHERS}(?:(?: \w+){{0,3}}| except .+)\W*$"
     r"|^(?:all|none|both|neither) (?:the )?above\b",
     re.IGNORECASE,
 )
@@ -66,15 +64,23 @@ def stray_blank(row: Row) -> bool:
     return any(option != option.strip() for option in row.options)
 
 
+def gold_line(row: Row) -> int | None:
+    """Index of the gold option in `options`: by its letter where that is printed, else by number."""
+    if row.answer is None or row.letters is None or LETTERS[row.answer] not in row.letters:
+        return row.answer
+    return row.letters.index(LETTERS[row.answer])
+
+
 def stray_blank_on_gold(row: Row) -> bool:
     """A blank at the edge of the gold option."""
-    return row.answer is not None and row.options[row.answer] != row.options[row.answer].strip()
+    gold = gold_line(row)
+    return gold is not None and row.options[gold] != row.options[gold].strip()
 
 
 def stray_blank_on_gold_alone(row: Row) -> bool:
     """... and of no other option: it gives the answer away."""
     marked = [i for i, option in enumerate(row.options) if option != option.strip()]
-    return marked == [row.answer]
+    return marked == [gold_line(row)]
 
 
 def has_empty_field(row: Row) -> bool:
@@ -96,14 +102,24 @@ def has_mojibake(row: Row) -> bool:
 
 def has_referring_option(row: Row) -> bool:
     """An option that names other options or their letters, so that reordering changes its meaning."""
-    letters = f"[A-{LETTERS[len(row.options) - 1]}]"
-    # `A and B`, `both (A) and (C)`, `A, B, and C only`, `neither A nor B`
-    listed = re.compile(
-        rf"(?:both |either |neither |only |all of )?\(?{letters}\)?"
-        rf"(?:(?:,? (?:and|or|nor|&) |, )\(?{letters}\)?)+(?: only| both)?\.?",
-    )
+    letters = LETTERS[: len(row.options)]
     stripped = [option.strip() for option in row.options]
-    return any(_REFERRING.search(option) or listed.fullmatch(option) for option in stripped)
+    return any(_REFERRING.search(option) or _lists_letters(option, letters) for option in stripped)
+
+
+def _lists_letters(option: str, letters: str) -> bool:
+    """`A and B`, `Both (A) and (C)`, `A, B, and C only`, `neither a nor b`: of different options."""
+    letter = rf"\(?[{letters}]\)?"
+    several = rf"{letter}(?:(?: ?,? (?:and|or|nor|&) | ?, ){letter})+"
+    found = re.fullmatch(
+        rf"(?i:(?:both|either|neither) (?P<after>{several})|(?:only |all of )?(?-i:(?P<alone>{several})))"
+        r"(?i: only| both| are(?: both| all)? (?:correct|true|right))?\.?",
+        option,
+    )
+    if found is None:
+        return False
+    listed = re.findall(rf"\b[{letters}]\b", (found["after"] or found["alone"]).upper())
+    return len(set(listed)) == len(listed)
 
 
 def duplicated_questions(rows: Sequence[Row]) -> list[str]:

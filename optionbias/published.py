@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import csv
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from optionbias import repairs
-from optionbias.benchmarks.source import Benchmark, Row, Source, SourceError
+from optionbias import faults, repairs
+from optionbias.benchmarks.source import Benchmark, File, Row, Source, SourceError
 from optionbias.item import EXEMPLARS, Item
 from optionbias.items import digest
 from optionbias.seeds import DEFAULT_SEED, generator
+
+NAMED_FILES = 3
+# What readers raise on files of another form; an OSError is the decompressor's.
+FORM_ERRORS = (
+    *(KeyError, IndexError, TypeError, ValueError, AttributeError),
+    *(EOFError, OSError, RecursionError, csv.Error),
+)
 
 
 @dataclass(frozen=True)
@@ -53,7 +61,7 @@ def read(
             or, under the default settings, their digest), or are not what the source declares.
     """
     where = f"{benchmark.name}: {folder}"
-    rows = _rows(source, folder, where)
+    rows = _rows(benchmark.name, source.origin, source.files, source.read, folder)
     ids = [row.id for row in rows]
     if len(set(ids)) < len(ids):
         twice = next(i for i in ids if ids.count(i) > 1)
@@ -63,10 +71,11 @@ def read(
     context = repairs.Context(benchmark.name, source.gold_first, seed)
     after, touched = repairs.repaired(kept, switches, context)
     left = {row.id for row in after}
+    # A row may have been changed by several repairs before the last of them dropped it.
+    last = {i: name for name, ids in touched.items() if switches[name] for i in ids}
     for name, ids in touched.items():
-        if lost := [i for i in ids if i not in left and switches[name]]:
+        if lost := [i for i in ids if i not in left and last.get(i) == name]:
             dropped[name] = lost
-            left |= set(lost)
     items = [item(row) for row in after]
     if not items:
         raise SourceError(f"{where}: no item with {benchmark.k} options is left")
@@ -139,7 +148,8 @@ def exemplars(
             f"{benchmark.name}: {source.origin} has no split to draw exemplars from: leave it out of "
             f"five-shot"
         )
-    kept, _ = usable(source.pool.read(folder), benchmark.k)
+    pool_rows = _rows(benchmark.name, source.origin, source.pool.files, source.pool.read, folder)
+    kept, _ = usable(pool_rows, benchmark.k)
     first = len(kept) > 1 and all(row.answer == 0 for row in kept)
     context = repairs.Context(benchmark.name, first, seed)
     evaluated = {_content(i) for i in items}
@@ -159,20 +169,37 @@ def exemplars(
     return chosen, digest(pool)
 
 
-def _content(i: Item) -> tuple[str | None, str, frozenset[str]]:
-    return i.passage, i.question, frozenset(i.options)
+def _content(i: Item) -> tuple[str, str, frozenset[str]]:
+    options = frozenset(option.strip() for option in i.options)
+    return (i.passage or "").strip(), i.question.strip(), options
 
 
-def _rows(source: Source, folder: Path, where: str) -> list[Row]:
+def _rows(
+    benchmark: str,
+    origin: str,
+    files: Sequence[File],
+    read: Callable[[Path], list[Row]],
+    folder: Path,
+) -> list[Row]:
+    """What a reader makes of its files; whatever it raises becomes one line that names them."""
+    shown = [str(folder / file.name) for file in files[:NAMED_FILES]]
+    more = len(files) - len(shown)
+    named = " or ".join(shown) + (f" or {more} more" if more > 0 else "")
     try:
-        return source.read(folder)
-    except SourceError:
-        raise
-    except (KeyError, IndexError, TypeError, ValueError, EOFError) as error:
+        rows = read(folder)
+        for row in rows:
+            if not all(isinstance(text, str) for text in (row.id, *faults.texts(row))):
+                raise SourceError(f"{row.id}: a text is missing or is none")
+    except SourceError as error:
+        if str(folder) in str(error):
+            raise
+        raise SourceError(f"{benchmark}: {named}: {error}") from error
+    except FORM_ERRORS as error:
+        told = " ".join(str(error).split())
         raise SourceError(
-            f"{where}: the files are not in the form of {source.origin} "
-            f"({type(error).__name__}: {error})"
+            f"{benchmark}: {named}: not in the form of {origin} ({type(error).__name__}: {told})"
         ) from error
+    return rows
 
 
 def _check_pins(

@@ -147,16 +147,22 @@ REPAIRS: dict[str, Repair] = {
         _each(_in_letter_order),
     ),
     "strip_blanks": Repair(
-        "blanks at the edges of texts; on a gold option they give it away",
+        "blanks at the edges of questions, passages and options; on a gold option they give it away",
         True,
         False,
         _each(_texts(str.strip)),
     ),
     "fix_mojibake": Repair(
-        "texts in a wrong encoding", False, False, _each(_texts(_without_mojibake))
+        "texts in a wrong encoding, as far as it can be undone",
+        False,
+        False,
+        _each(_texts(_without_mojibake)),
     ),
     "shuffle_gold_first": Repair(
-        "the gold option listed first in every row (TruthfulQA)", True, False, shuffle_gold_first
+        "the gold option listed first in every row (TruthfulQA); by chance some keep their order",
+        True,
+        False,
+        shuffle_gold_first,
     ),
     "drop_empty": Repair(
         "items with an empty question or option", True, True, _dropping(faults.has_empty_field)

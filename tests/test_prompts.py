@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-from optionbias.item import Item
+from dataclasses import replace
+
+import pytest
+
+from optionbias.item import EXEMPLARS, Item
 from optionbias.orderings import cyclic, identity, reversal
-from optionbias.prompts import prompt
+from optionbias.prompts import exemplars_of, prompt
 
 # The paper's own example (A.2): an ARC-Easy item in canonical order, and rotated by one.
 RADIATOR = Item(
@@ -53,3 +57,37 @@ def test_exemplars_end_in_their_answers_and_never_move() -> None:
 def test_no_prompt_ends_in_a_blank() -> None:
     """`Answer: ` would end in a lone space token, and ` A` could not follow."""
     assert not prompt(RADIATOR, identity(4)).endswith(" ")
+
+
+def shown(*subjects: str | None) -> list[Item]:
+    """One exemplar of each of these subjects, e0, e1, ..."""
+    return [
+        Item(f"e{i}", f"{i} + 1?", ("a", "b"), i % 2, subject=subject)
+        for i, subject in enumerate(subjects)
+    ]
+
+
+@pytest.mark.parametrize("subject", [None, "law", "art"])
+def test_five_exemplars_stand_before_every_item(subject: str | None) -> None:
+    """Whatever subjects they and the item have: they are the benchmark's own five."""
+    five = shown("law", "law", None, "art", "art")
+    assert len(five) == EXEMPLARS
+    assert exemplars_of(replace(RADIATOR, subject=subject), five) == five
+    assert exemplars_of(RADIATOR, five[:2]) == five[:2]
+    assert exemplars_of(RADIATOR, ()) == []
+
+
+def test_of_more_than_five_those_of_the_items_subject_in_their_order() -> None:
+    exemplars = shown(*("law", "art") * EXEMPLARS)
+    for subject, first in (("law", 0), ("art", 1)):
+        own = exemplars_of(replace(RADIATOR, subject=subject), exemplars)
+        assert [e.id for e in own] == [f"e{i}" for i in range(first, 2 * EXEMPLARS, 2)]
+        text = prompt(RADIATOR, identity(4), own)
+        assert [f"{i} + 1?" in text for i in range(10)] == [i % 2 == first for i in range(10)]
+
+
+@pytest.mark.parametrize("subject", ["botany", None])
+def test_an_item_of_a_subject_without_exemplars_is_told(subject: str | None) -> None:
+    exemplars = shown(*("law",) * EXEMPLARS, "art")
+    with pytest.raises(ValueError, match=f"item radiator: no exemplars of its subject, {subject}"):
+        exemplars_of(replace(RADIATOR, subject=subject), exemplars)
