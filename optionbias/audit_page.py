@@ -46,6 +46,12 @@ def page(cohort: str, audits: Mapping[str, Audited], switches: Mapping[str, bool
             "paper, which mentions none, presumably did.\n",
             _repair_table(published, switches),
         ]
+    own = [a.title for name, a in audits.items() if name not in published]
+    if published and own:
+        parts.append(
+            f"Repairs do not apply to {', '.join(own)}: such items are audited as they were read, "
+            "blanks at their edges removed.\n"
+        )
     parts += ["## Sources\n", *(_source(a) for a in audits.values())]
     return "\n".join(parts)
 

@@ -239,9 +239,13 @@ def _published(entry: dict[str, Any]) -> tuple[dict[str, str], list[str]]:
         benchmark = registry.published_entry(entry)
     except SourceError as error:
         return {}, [str(error)]
+    named = entry.get("published")
+    if named is not None and named not in registry.PUBLISHED:
+        known = ", ".join(registry.PUBLISHED)
+        return {}, [f"`published`: no published benchmark is called {named} (there are {known})"]
     if benchmark is None:
         return {}, [f"`{key}` belongs to a published benchmark" for key in stray]
-    return registry.described(benchmark, entry.get("variant")), []
+    return registry.described(benchmark, entry), []
 
 
 def _no_exemplars(entry: dict[str, Any]) -> str | None:

@@ -79,5 +79,5 @@ class DataLock:
             raise LockError(f"{self.path}: cannot be read ({error})") from error
         except (ValueError, TypeError, AttributeError) as error:
             raise LockError(
-                f"{self.path}: not a data lock ({error}): restore it from version control"
+                f"{self.path}: not a data lock ({error}): restore it from version control, or delete it if it was never there"
             ) from error

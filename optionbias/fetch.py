@@ -107,8 +107,8 @@ class _Job:
         self.partial.parent.mkdir(parents=True, exist_ok=True)
         with FileLock(f"{self.partial}.busy"):
             # Read only now: another job may have recorded the file while this one waited.
-            recorded = self.lock.entry(self.key)
-            known = self.file.sha256 or (recorded.sha256 if recorded else None)
+            recorded = self.lock.entry(self.key) if self.file.sha256 is None else None
+            known = recorded.sha256 if recorded else self.file.sha256
             revision = recorded.revision if recorded else None
             if known is not None and self.target.is_file() and _digest(self.target) == known:
                 return Fetched(self.file.name, known, self.file.address, revision)
@@ -144,12 +144,12 @@ class _Job:
                 log.info("%s: SHA-256 %s recorded in %s", self.key, found, self.lock.path)
             if found != known:
                 size = f"{'a web page of ' if page else ''}{self.partial.stat().st_size:,} bytes"
-                where, accept = "its module", ""
+                where, accept = "the pinned digest", ""
                 if self.file.sha256 is None:
-                    where = str(self.lock.path)
-                    accept = f"; if the new file is meant, delete its entry in {where}"
+                    where = f"the digest in {self.lock.path}"
+                    accept = f"; if the new file is meant, delete its entry in {self.lock.path}"
                 raise WrongError(
-                    f"{origin} gave {size} with SHA-256 {found}, {where} says {known}: the file is "
+                    f"{origin} gave {size} with SHA-256 {found}, {where} is {known}: the file is "
                     f"cut, changed, or another revision; nothing was kept{accept}"
                 )
         except WrongError:

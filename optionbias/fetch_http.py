@@ -52,11 +52,7 @@ def download(url: str, target: Path, backoff: float) -> None:
         stop=tenacity.stop_after_attempt(ATTEMPTS),
         wait=tenacity.wait_exponential(backoff, max=60),
         before_sleep=lambda state: log.info(
-            "%s: cut after %s bytes, going on (%d of %d)",
-            url,
-            f"{target.stat().st_size:,}" if target.exists() else 0,
-            state.attempt_number,
-            ATTEMPTS,
+            "%s: %s (%d of %d)", url, _state(target), state.attempt_number, ATTEMPTS
         ),
         reraise=True,
     )(lambda: _stream(session, url, target))
@@ -64,14 +60,20 @@ def download(url: str, target: Path, backoff: float) -> None:
         with session:
             again()
     except CUT as error:
+        had = target.exists() and target.stat().st_size > 0
+        advice = "start again to go on where it stopped" if had else "is there a network?"
         raise FetchError(
-            f"{url}: {ATTEMPTS} attempts failed ({type(error).__name__}: {reason_of(error)}); start "
-            f"again to go on where it stopped"
+            f"{url}: {ATTEMPTS} attempts failed ({type(error).__name__}: {reason_of(error)}); {advice}"
         ) from error
     except requests.exceptions.TooManyRedirects as error:
         raise FetchError(f"{url}: redirected in a circle ({reason_of(error)})") from error
     except requests.exceptions.RequestException as error:
         raise FetchError(f"{url}: {type(error).__name__}: {reason_of(error)}") from error
+
+
+def _state(target: Path) -> str:
+    size = target.stat().st_size if target.exists() else 0
+    return f"cut after {size:,} bytes, going on" if size else "no answer, trying again"
 
 
 def reason_of(error: Exception) -> str:

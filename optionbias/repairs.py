@@ -177,7 +177,7 @@ REPAIRS: dict[str, Repair] = {
         "items that repeat another's passage, question and options", False, False, drop_duplicates
     ),
     "drop_referring_options": Repair(
-        "items with an option that refers to others (`all of the above`), which reordering changes",
+        "items with an option that, by the patterns of that fault, refers to others (`all of the above`)",
         False,
         False,
         _dropping(faults.has_referring_option),

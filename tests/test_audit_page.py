@@ -66,6 +66,12 @@ def test_large_numbers_are_grouped() -> None:
     assert line[2:5] == ["1,101", "1,100 (not 4 options)", "1"]
 
 
+def test_repairs_are_not_claimed_for_ones_own() -> None:
+    said = "Repairs do not apply to Own: such items are audited as they were read"
+    assert said in text(audited(read([sound("a"), sound("b")], OFF)), own())
+    assert said not in text(own())
+
+
 def test_the_table_of_faults_has_a_column_for_each_that_was_found() -> None:
     marked = audited(read(planted("markup"), OFF))
     blank = audited(read(planted("stray blanks on options", where=(1,)), OFF), "Blank")

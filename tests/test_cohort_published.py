@@ -110,11 +110,13 @@ NO_NAME = ", ".join(sorted(registry.BUILTIN))
         ),
         (
             {"name": "mine", "K": 2, "published": "facts_k2"},
-            "benchmark mine: `published` belongs to a published benchmark",
+            "benchmark mine: `published`: no published benchmark is called facts_k2 "
+            f"(there are {', '.join(registry.PUBLISHED)})",
         ),
         (
             {"name": "mine", "K": 2, "published": "pica"},
-            "benchmark mine: `published` belongs to a published benchmark; "
+            "benchmark mine: `published`: no published benchmark is called pica "
+            f"(there are {', '.join(registry.PUBLISHED)}); "
             f"benchmark mine: no `items`, and not one that the workflow knows ({NO_NAME})",
         ),
         (

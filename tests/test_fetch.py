@@ -218,7 +218,7 @@ def test_an_unknown_digest_is_recorded_and_enforced(fetcher: Fetcher, server: Mi
     server.files["/origin"] = server.files[PATH] = OTHER
     for mirror in (None, server.url):
         fetcher.fails(
-            file, f"SHA-256 {sha256(OTHER)}, {fetcher.lock.path} says {sha256(CONTENT)}",
+            file, f"SHA-256 {sha256(OTHER)}, the digest in {fetcher.lock.path} is {sha256(CONTENT)}",
             f"if the new file is meant, delete its entry in {fetcher.lock.path}", mirror=mirror,
         )  # fmt: skip
     assert fetcher.lock.entry(f"exam/{NAME}") == entry and fetcher.remains() == {}
@@ -261,10 +261,16 @@ def test_what_cannot_be_recorded_is_not_used(fetcher: Fetcher, server: Mirror) -
     assert fetcher.files() == {NAME: CONTENT} and server.ranges() == [None, None]
 
 
+def test_a_pinned_file_needs_no_lock(fetcher: Fetcher, server: Mirror) -> None:
+    fetcher.lock.path.write_text("{")
+    server.files[PATH] = CONTENT
+    assert fetcher(File(NAME, sha256(CONTENT)), server.url).sha256 == sha256(CONTENT)
+
+
 def test_a_broken_lock_stops_before_the_first_request(fetcher: Fetcher, server: Mirror) -> None:
     fetcher.lock.path.write_text("{")
     with pytest.raises(LockError, match="not a data lock"):
-        fetcher(upstream(server))
+        fetcher(replace(upstream(server), sha256=None))
     assert server.asked == [] and fetcher.files() == {}
 
 

@@ -244,7 +244,7 @@ def test_content_with_another_digest(fetcher: Fetcher, server: Mirror, sent: byt
     page = "gave a web page of " if sent == PAGE else "gave "
     fetcher.fails(
         file, f"{server.url}/origin {page}{len(sent):,} bytes with SHA-256 {sha256(sent)}",
-        f"its module says {sha256(CONTENT)}", "nothing was kept",
+        f"the pinned digest is {sha256(CONTENT)}", "nothing was kept",
     )  # fmt: skip
     assert fetcher.remains() == {} and len(server.asked) == 1
     fetcher(file)

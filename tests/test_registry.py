@@ -194,18 +194,18 @@ def test_mmlu_with_other_subjects_has_their_files_and_no_pin() -> None:
 
 def test_what_tables_print() -> None:
     truthful = registry.published("truthfulqa_mc1")
-    told = registry.described(truthful, "v1")
+    entry = {"name": "truthfulqa_mc1", "variant": "v1"}
+    told = registry.described(truthful, entry)
     assert told == {
         "title": "TruthfulQA-MC1",
         "split": "validation",
         "source": truthful.source("v1").origin,
         "licence": "Apache-2.0",
     }
-    assert (
-        registry.described(truthful, None)["source"]
-        == truthful.source("v0").origin
-        != told["source"]
-    )
+    plain = registry.described(truthful, {"name": "truthfulqa_mc1"})
+    assert plain["source"] == truthful.source("v0").origin != told["source"]
+    other = registry.described(truthful, {**entry, "name": "later"})
+    assert other == {**told, "title": "TruthfulQA-MC1 (later)"}
 
 
 @pytest.mark.parametrize("name", registry.GENERATED)

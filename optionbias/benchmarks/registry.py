@@ -66,11 +66,15 @@ def published_entry(entry: Mapping[str, Any]) -> Benchmark | None:
     return published(name, entry.get("subjects"), entry.get("variant"))
 
 
-def described(benchmark: Benchmark, variant: str | None) -> dict[str, str]:
-    """What tables print of a published benchmark, as a cohort's entry has it."""
-    source = benchmark.source(variant)
+def described(benchmark: Benchmark, entry: Mapping[str, Any]) -> dict[str, str]:
+    """What tables print of a published benchmark that a cohort's entry means.
+
+    An entry of another name says so in its title: a cohort may have several of one benchmark.
+    """
+    source = benchmark.source(entry.get("variant"))
+    other = entry["name"] != benchmark.name
     return {
-        "title": benchmark.title,
+        "title": f"{benchmark.title} ({entry['name']})" if other else benchmark.title,
         "split": source.split,
         "source": source.origin,
         "licence": benchmark.licence,

@@ -27,7 +27,7 @@ def draw(frame: pd.DataFrame, cohort: str) -> Figure:
         _scatter(axis, rows, ks)
         r = frame[(frame["panel"] == statistic) & (frame["series"] == "spearman")].iloc[0]
         value = f"{r['y']:.2f}" if np.isfinite(r["y"]) else "undefined"
-        axis.set_title(f"$r_s$ = {value} ({int(r['n'])} cell{'s' * (r['n'] != 1)})".replace("-", "\u2212"))
+        axis.set_title(f"$r_s$ = {value} ({int(r['n'])} cell{'s' * (int(r['n']) != 1)})".replace("-", "\u2212"))
         axis.set(xlabel="Accuracy", ylabel=name)
         axis.set_xlim(0, 1)
         axis.set_ylim(bottom=0)

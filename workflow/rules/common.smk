@@ -121,7 +121,8 @@ def useless_mirror(cohort: Cohort) -> list[str]:
         return []
     if not Path(mirror).is_dir():
         return [
-            f"config key `mirror`: no such folder: {mirror} (looked for in {Path.cwd()})"
+            f"config key `mirror`: no such folder: {mirror} (looked for in {Path.cwd()}); a mirror is a "
+            f"folder or an http(s) address"
         ]
     return [
         f"config key `mirror`: {mirror} holds no published benchmark of cohort {cohort.name}, "
