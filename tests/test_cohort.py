@@ -94,7 +94,7 @@ def test_sweeps_need_no_sources_and_no_items(tmp_path: Path) -> None:
     said = faults(tmp_path, raw)
     assert "checkpoint A: missing key `source`" in said
     assert "checkpoint B-it: missing key `source`" in said
-    assert "benchmark exam: no `items`, and not one that the workflow makes" in said
+    assert "benchmark exam: no `items`, and not one that the workflow knows" in said
     assert "facts_k2, facts_k4" in said
 
 

@@ -170,10 +170,21 @@ def test_a_simulated_benchmark_of_a_published_name_is_simulated(tmp_path: Path) 
     assert told == {"name": "piqa", "K": 2, "size": 30, "difficulty": 0.5}
 
 
-def test_the_cohort_of_the_twelve() -> None:
-    """Five-shot runs on those that the paper asks five-shot."""
-    cohort = read_cohort(ROOT / "workflow" / "cohorts" / "real-mini.yaml")
+@pytest.mark.parametrize(("name", "checkpoints"), [("real-mini", 2), ("paper", 41)])
+def test_the_cohorts_of_the_twelve(name: str, checkpoints: int) -> None:
+    """Five-shot runs on those that the paper asks five-shot (A.1)."""
+    cohort = read_cohort(ROOT / "workflow" / "cohorts" / f"{name}.yaml")
     assert set(cohort.benchmarks) == set(registry.PUBLISHED)
     asked = {cell.benchmark for cell in cohort.cells if cell.readout == "five-shot"}
     assert asked == set(registry.PUBLISHED) - {"truthfulqa_mc1", "bbh_mc", "mmlu_pro"}
-    assert len(cohort.cells) == 2 * (12 + 9)
+    cells = [cell for cell in cohort.cells if cell.readout != "all-orderings"]
+    assert len(cohort.checkpoints) == checkpoints and len(cells) == checkpoints * (12 + 9)
+
+
+def test_the_papers_checkpoints_are_of_seven_families() -> None:
+    cohort = read_cohort(ROOT / "workflow" / "cohorts" / "paper.yaml")
+    assert cohort.replicates and not cohort.simulated
+    assert len({entry["family"] for entry in cohort.checkpoints.values()}) == 7
+    assert all("stated" in entry for entry in cohort.checkpoints.values())
+    # Eight checkpoints under all orderings of four benchmarks.
+    assert sum(cell.readout == "all-orderings" for cell in cohort.cells) == 8 * 4
