@@ -30,7 +30,7 @@ def draw(frame: pd.DataFrame, cohort: str) -> Figure:
         axis.set_title(f"$r_s$ = {value} ({int(r['n'])} cell{'s' * (int(r['n']) != 1)})".replace("-", "\u2212"))
         axis.set(xlabel="Accuracy", ylabel=name)
         axis.set_xlim(0, 1)
-        axis.set_ylim(bottom=0)
+        axis.set_ylim(0, 1.08 * axis.get_ylim()[1])  # room for a label above the highest cell
     figure.legend(
         *axes[0].get_legend_handles_labels(), loc="outside lower center", ncol=6, frameon=False,
         handletextpad=0.1,
