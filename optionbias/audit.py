@@ -110,6 +110,7 @@ class Audited:
         pinned: the digest is the one that the source is known to give.
         exemplars: the exemplars and the digest of their pool, None without five-shot.
         split: that is evaluated, None of a user's own or a generated one.
+        citation: of a published benchmark, None of any other.
         subjects: that a published benchmark was asked for by, none where it has none to choose.
     """
 
@@ -123,6 +124,7 @@ class Audited:
     exemplars: tuple[list[Item], str | None] | None = None
     split: str | None = None
     subjects: tuple[str, ...] = ()
+    citation: str | None = None
 
 
 def rows_of_items(items: Iterable[Item]) -> list[Row]:

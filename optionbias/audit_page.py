@@ -128,7 +128,8 @@ def _source(audit: Audited) -> str:
     if audit.subjects:
         told.append(f"Subjects: {', '.join(audit.subjects)}")
     told += [f"Licence: {audit.licence}", f"SHA-256 of the items: `{audit.digest}`{_known(audit)}"]
-    lines = [f"### {audit.title}\n", ". ".join(told) + ".\n"]
+    cited = [f"Cite: {audit.citation}\n"] if audit.citation is not None else []
+    lines = [f"### {audit.title}\n", ". ".join(told) + ".\n", *cited]
     for row in audit.rows:
         ids = row["ids"]
         if row["section"] == "fault" and isinstance(ids, list) and ids:

@@ -28,6 +28,7 @@ def audited(
     name = about["name"]
     split: str | None = None
     subjects: tuple[str, ...] = ()
+    citation: str | None = None
     if "published" in about:
         benchmark = registry.published(
             about["published"], about.get("subjects"), about.get("variant")
@@ -36,6 +37,7 @@ def audited(
         folder = checked_folder(results / "data" / name / "items.json", results / "mirror")
         reading = published.read(benchmark, source, folder, switches, seed)
         origin, licence, split = source.origin, benchmark.licence, source.split
+        citation = benchmark.citation
         if benchmark.by_subject:
             subjects = tuple(sorted({str(item.subject) for item in reading.items}))
     else:
@@ -58,4 +60,5 @@ def audited(
         exemplars,
         split,
         subjects,
+        citation,
     )

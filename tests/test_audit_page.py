@@ -116,7 +116,7 @@ def test_only_published_benchmarks_are_repaired() -> None:
 
 def test_a_source_is_described() -> None:
     reading = read(planted("markup", where=(1,)), OFF)
-    toy = audited(reading, split="test", subjects=("art", "law"))
+    toy = audited(reading, split="test", subjects=("art", "law"), citation="A. Toy. 2020.")
     shown = section_of(text(toy, own()), "Toy")
     sha256 = digest(reading.items)
     assert shown.split("\n")[1] == (
@@ -124,6 +124,7 @@ def test_a_source_is_described() -> None:
         f"`{sha256}`, compared with none: none is known of this source under these repairs and this "
         f"seed."
     )
+    assert "\nCite: A. Toy. 2020.\n" in shown and "Cite" not in section_of(text(own()), "Own")
     assert "\n- markup: 1 (`r1`)\n" in shown
     pinned = section_of(text(replace(toy, pinned=True)), "Toy")
     assert f"`{sha256}`, the known digest of this source.\n" in pinned
