@@ -8,7 +8,8 @@ import torch
 from optionbias import logs
 from optionbias.items import read_items, sample_items
 from optionbias.readouts.checkpoints import load, pick_device, pick_dtype
-from optionbias.readouts.first_token import Cell, read_cell, readout_orderings
+from optionbias.readouts.first_token import read_cell, readout_orderings
+from optionbias.readouts.reading import Cell
 from optionbias.sweep import write_sweep
 
 parser = argparse.ArgumentParser(description=__doc__)

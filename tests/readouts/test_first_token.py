@@ -11,9 +11,10 @@ import pytest
 from optionbias.item import Item
 from optionbias.orderings import LETTERS
 from optionbias.prompts import prompt
-from optionbias.readouts import first_token
-from optionbias.readouts.first_token import Cell, read_cell, readout_orderings
+from optionbias.readouts import first_token, reading
+from optionbias.readouts.first_token import read_cell, readout_orderings
 from optionbias.readouts.forward import LetterReader
+from optionbias.readouts.reading import Cell
 from optionbias.sweep import read_sweep, write_sweep
 from readouts.models import letter_tokenizer, random_model
 
@@ -131,7 +132,7 @@ def test_the_journal_is_keyed_by_content(
     tokenizer, base = letter_tokenizer(), cell()
     read_cell(base, model, tokenizer, MANIFEST, tmp_path)
     if "template" in changed:
-        monkeypatch.setattr(first_token, "template_digest", lambda: "other")
+        monkeypatch.setattr(reading, "template_digest", lambda: "other")
     if "code" in changed:
         monkeypatch.setattr(first_token, "module_digests", lambda *_: {"forward": "edited"})
     other = changed.get("cell", base)

@@ -1,0 +1,97 @@
+"""What every readout shares: the cell that a job reads, its chunks, and what a sweep says of its origin."""
+
+from __future__ import annotations
+
+import hashlib
+import platform
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from optionbias import items as items_module
+from optionbias.item import Item
+from optionbias.orderings import Orderings
+from optionbias.prompts import exemplars_of, template_digest
+
+
+class ContextError(ValueError):
+    """Prompts that a checkpoint's context cannot hold."""
+
+
+@dataclass(frozen=True)
+class Cell:
+    """What one job reads: a checkpoint on a benchmark under one readout."""
+
+    checkpoint: str
+    benchmark: str
+    readout: str
+    items: Sequence[Item]
+    exemplars: Sequence[Item]
+    orderings: Orderings
+    chunk_items: int
+
+    @property
+    def label(self) -> str:
+        """How progress and errors name it."""
+        return f"{self.readout} {self.benchmark} {self.checkpoint}"
+
+    @property
+    def sorted_items(self) -> list[Item]:
+        """The items in the order in which a sweep stores them."""
+        return sorted(self.items, key=lambda item: item.id)
+
+    def chunks(self) -> Iterator[tuple[int, list[Item]]]:
+        """Fixed ranges of the sorted items, numbered: what the journal keeps as one entry."""
+        items = self.sorted_items
+        for number, start in enumerate(range(0, len(items), self.chunk_items)):
+            yield number, items[start : start + self.chunk_items]
+
+
+def check_context(cell: Cell, lengths: Mapping[str, int], limit: int | None) -> None:
+    """Refuse a cell whose prompts (item id -> tokens of its longest) exceed the model's context.
+
+    Raises:
+        ContextError: naming the cell, how many items and the longest.
+    """
+    long = sorted(item for item, length in lengths.items() if limit is not None and length > limit)
+    if long:
+        raise ContextError(
+            f"checkpoint {cell.checkpoint} on {cell.benchmark}: {len(long)} items need more tokens than "
+            f"the {limit} of its context ({', '.join(long[:5])}; longest {max(lengths.values())}): leave "
+            f"them out of the benchmark, or the cell out with `except`"
+        )
+
+
+def provenance(
+    cell: Cell, manifest: Mapping[str, Any], engine: Mapping[str, Any]
+) -> dict[str, Any]:
+    """What a sweep's metadata says of its origin; also what its journal is keyed by.
+
+    It names nothing that changes between two runs of the same cell: no time, no host.
+
+    Args:
+        cell: the cell.
+        manifest: of its checkpoint: `source` and `revision`.
+        engine: what answered: `backend`, `dtype`, `device`, `versions`, ...
+    """
+    items = cell.sorted_items
+    versions = {"python": platform.python_version(), **engine.get("versions", {})}
+    return {
+        "checkpoint": cell.checkpoint,
+        "benchmark": cell.benchmark,
+        "readout": cell.readout,
+        "orderings": np.asarray(cell.orderings).tolist(),
+        "source": manifest["source"],
+        "revision": manifest["revision"],
+        "chunk_items": cell.chunk_items,
+        "prompt_sha256": template_digest(),
+        "items_sha256": items_module.digest(items),
+        "exemplars_sha256": hashlib.sha256(
+            items_module.canonical_json(cell.exemplars).encode()
+        ).hexdigest(),
+        "n_exemplars": len(exemplars_of(items[0], cell.exemplars)),
+        **engine,
+        "versions": versions,
+    }
