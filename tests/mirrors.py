@@ -24,6 +24,7 @@ class Asked:
     path: str
     headers: dict[str, str]
     sent: int = 0
+    body: bytes = b""
 
     @property
     def range(self) -> str | None:
@@ -39,11 +40,12 @@ class Handler(BaseHTTPRequestHandler):
     def do_GET(self) -> None:
         assert isinstance(self.server, Listener)
         headers = {name.lower(): value for name, value in self.headers.items()}
-        self.asked = Asked(self.command, unquote(self.path), headers)
+        body = self.rfile.read(int(headers.get("content-length", 0)))
+        self.asked = Asked(self.command, unquote(self.path), headers, body=body)
         self.server.owner.asked.append(self.asked)
         self.server.owner.answer(self)
 
-    do_HEAD = do_GET
+    do_HEAD = do_POST = do_GET
 
     def reply(
         self,

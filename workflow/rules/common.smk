@@ -10,7 +10,7 @@ from snakemake.exceptions import WorkflowError
 if workflow.basedir not in sys.path:
     sys.path.insert(0, workflow.basedir)
 
-from optionbias import catalogue, provenance, validation
+from optionbias import catalogue, endpoint, provenance, validation
 from optionbias.benchmarks import registry
 from optionbias.cohort import Cohort, locate, read_cohort, write_described
 from optionbias.items import ItemsError, check_user_benchmark
@@ -54,13 +54,44 @@ def unrunnable(cohort: Cohort) -> list[str]:
             faults.append(
                 f"{cohort.path}: checkpoint {name}: `source.path`: no config.json in {folder}"
             )
+    faults += unaskable(cohort)
     for readout in cohort.readouts:
-        if readout not in FIRST_TOKEN_READOUTS:
+        if readout not in (*FIRST_TOKEN_READOUTS, "closed"):
             faults.append(
                 f"{cohort.path}: `readouts.{readout}`: sweeps of this readout are read with "
-                f"`--config sweeps=DIR`; the workflow runs {', '.join(FIRST_TOKEN_READOUTS)}"
+                f"`--config sweeps=DIR`; the workflow runs {', '.join(FIRST_TOKEN_READOUTS)}, closed"
             )
     return [*faults, *too_many_orderings(cohort)]
+
+
+def unaskable(cohort: Cohort) -> list[str]:
+    """Checkpoints whose source is not of their kind, and closed ones that no API could answer for."""
+    asked = {cell.checkpoint for cell in cohort.cells if cell.readout == "closed"}
+    faults = [
+        f"{cohort.path}: checkpoint {name}: `source.model` belongs to a checkpoint with `closed: true`"
+        for name, entry in cohort.checkpoints.items()
+        if "model" in entry.get("source", {}) and not entry.get("closed")
+    ]
+    return faults + [
+        f"{cohort.path}: checkpoint {name}: {fault}"
+        for name in sorted(asked)
+        for fault in endpoint.faults(
+            cohort.checkpoints[name].get("source"), config["cost_limit"]
+        )
+    ]
+
+
+def missing_keys(jobs) -> list[str]:
+    """What the environment lacks to ask the closed models of these jobs, a line a variable."""
+    faults = set()
+    for checkpoint in {
+        job.wildcards.checkpoint for job in jobs if job.rule.name == "closed_sweep"
+    }:
+        try:
+            endpoint.Endpoint.of(COHORT.source(checkpoint)).read_key()
+        except endpoint.KeyMissingError as error:
+            faults.add(str(error))
+    return sorted(faults)
 
 
 def too_many_orderings(cohort: Cohort) -> list[str]:

@@ -61,6 +61,8 @@ elif config["sweeps"] is None:
             "results/logs/first_token_sweep/{readout}/{benchmark}/{checkpoint}.log",
         benchmark:
             "results/benchmarks/first_token_sweep/{readout}/{benchmark}/{checkpoint}.tsv"
+        wildcard_constraints:
+            readout="|".join(FIRST_TOKEN_READOUTS),
         conda:
             "../../envs/inference.yaml"
         threads: config["threads"]
@@ -96,6 +98,64 @@ elif config["sweeps"] is None:
                 {params.sample:q} --journal results/journal \
                 --output {output:q} --log {log:q}
             """
+
+    rule closed_sweep:
+        input:
+            item_file="results/items/{benchmark}.parquet",
+        output:
+            sweep="results/sweeps/{readout}/{benchmark}/{checkpoint}.parquet",
+            replies="results/replies/{readout}/{benchmark}/{checkpoint}.jsonl",
+        log:
+            "results/logs/closed_sweep/{readout}/{benchmark}/{checkpoint}.log",
+        wildcard_constraints:
+            readout="closed",
+        conda:
+            "../../envs/closed.yaml"
+        threads: 1
+        resources:
+            mem_mb=1000,
+            api=1,
+        params:
+            k=lambda wc: COHORT.benchmarks[wc.benchmark]["K"],
+            shaping=lambda wc: endpoint.Endpoint.of(
+                COHORT.source(wc.checkpoint)
+            ).shaping(),
+            # Functions of `input` are not compared by Snakemake: another price, limit or number of
+            # threads is no reason to make a sweep anew.
+            source=lambda wc, input: json.dumps(
+                COHORT.source(wc.checkpoint), sort_keys=True
+            ),
+            cost_limit=lambda wc, input: (
+                []
+                if config["cost_limit"] is None
+                else ["--cost-limit", str(config["cost_limit"])]
+            ),
+            resume=lambda wc, input: "--resume" if config["resume"] else "--no-resume",
+            sample=lambda wc: (
+                [
+                    "--sample",
+                    str(sample_size(wc.readout)),
+                    "--seed",
+                    str(config["seed"]),
+                ]
+                if sample_size(wc.readout) is not None
+                else []
+            ),
+            code=code_digests("scripts/closed_sweep.py"),
+        shell:
+            """
+            python -m scripts.closed_sweep \
+                --readout {wildcards.readout} --benchmark {wildcards.benchmark} \
+                --checkpoint {wildcards.checkpoint} --k {params.k} --items {input.item_file:q} \
+                --source {params.source:q} {params.cost_limit:q} {params.resume} {params.sample:q} \
+                --journal results/journal/closed \
+                --output {output.sweep:q} --replies {output.replies:q} --log {log:q}
+            """
+
+
+onstart:
+    if lacking := missing_keys(workflow.dag.needrun_jobs()):
+        raise WorkflowError("\n".join(lacking))
 
 
 rule sweeps:
