@@ -16,12 +16,23 @@ PASSAGE = "Passage: {passage}\n"
 QUESTION = "Question: {question}\n"
 OPTION = "{letter}. {option}\n"
 SEPARATOR = "\n\n"
+# A.3, with a plain apostrophe and plain quotation marks.
+STEP_BY_STEP = (
+    'Let\'s think step by step, then provide your final answer as "The answer is [X]" where '
+    "{letters}."
+)
+COT_LETTERS = 4
 
 
 def template_digest() -> str:
     """SHA-256 of everything that shapes a prompt, kept with each sweep."""
     parts = [PASSAGE, QUESTION, OPTION, CUE, " {letter}", SEPARATOR]
     return hashlib.sha256("\x1f".join(parts).encode()).hexdigest()
+
+
+def chain_of_thought_digest() -> str:
+    """The same for the chain-of-thought prompt."""
+    return hashlib.sha256(f"{template_digest()}\x1f{STEP_BY_STEP}".encode()).hexdigest()
 
 
 def shown(options: Sequence[str], pi: ArrayLike) -> list[str]:
@@ -40,6 +51,23 @@ def prompt(item: Item, pi: ArrayLike, exemplars: Sequence[Item] = ()) -> str:
     return SEPARATOR.join([*blocks, _body(item, pi)])
 
 
+def chain_of_thought_prompt(item: Item, pi: ArrayLike) -> str:
+    """The prompt with its cue replaced, after a blank line, by the sentence of A.3."""
+    sentence = STEP_BY_STEP.format(letters=named_letters(item.n_options))
+    return f"{_question(item, pi)}\n{sentence}"
+
+
+def cot_letters(k: int) -> int:
+    """How many letters are valid in a generated answer: the first four at most (A.3)."""
+    return min(k, COT_LETTERS)
+
+
+def named_letters(k: int) -> str:
+    """The part of the sentence that names the valid letters: `X is A, B, C, or D`."""
+    *first, last = list(LETTERS[: cot_letters(k)])
+    return f"X is {', '.join(first)}{',' if len(first) > 1 else ''} or {last}"
+
+
 def exemplars_of(item: Item, exemplars: Sequence[Item]) -> list[Item]:
     """The exemplars that stand before an item: the five, or, of more, those of its subject.
 
@@ -55,9 +83,13 @@ def exemplars_of(item: Item, exemplars: Sequence[Item]) -> list[Item]:
 
 
 def _body(item: Item, pi: ArrayLike | range) -> str:
+    return _question(item, pi) + CUE
+
+
+def _question(item: Item, pi: ArrayLike | range) -> str:
     passage = PASSAGE.format(passage=item.passage) if item.passage else ""
     lines = "".join(
         OPTION.format(letter=LETTERS[position], option=option)
         for position, option in enumerate(shown(item.options, np.asarray(pi)))
     )
-    return passage + QUESTION.format(question=item.question) + lines + CUE
+    return passage + QUESTION.format(question=item.question) + lines

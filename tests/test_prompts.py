@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import replace
 
 import pytest
 
 from optionbias.item import EXEMPLARS, Item
 from optionbias.orderings import cyclic, identity, reversal
-from optionbias.prompts import exemplars_of, prompt
+from optionbias.prompts import (
+    chain_of_thought_digest,
+    chain_of_thought_prompt,
+    exemplars_of,
+    prompt,
+    template_digest,
+)
 
 # The paper's own example (A.2): an ARC-Easy item in canonical order, and rotated by one.
 RADIATOR = Item(
@@ -91,3 +98,25 @@ def test_an_item_of_a_subject_without_exemplars_is_told(subject: str | None) -> 
     exemplars = shown(*("law",) * EXEMPLARS, "art")
     with pytest.raises(ValueError, match=f"item radiator: no exemplars of its subject, {subject}"):
         exemplars_of(replace(RADIATOR, subject=subject), exemplars)
+
+
+@pytest.mark.parametrize(
+    ("k", "named"),
+    [(2, "A or B"), (3, "A, B, or C"), (4, "A, B, C, or D"), (5, "A, B, C, or D")],
+)
+def test_chain_of_thought_replaces_the_cue_after_a_blank_line(k: int, named: str) -> None:
+    """The sentence of A.3; beyond four options only the first four letters are valid."""
+    item = Item("i", "Which?", tuple(f"o{j}" for j in range(k)), 0)
+    base = prompt(item, range(k))
+    assert chain_of_thought_prompt(item, range(k)) == base.removesuffix("Answer:") + (
+        "\nLet's think step by step, then provide your final answer as "
+        f'"The answer is [X]" where X is {named}.'
+    )
+    assert chain_of_thought_digest() != template_digest()
+
+
+def test_the_digest_of_the_plain_prompt_is_not_changed_by_other_prompts() -> None:
+    """Sweeps of earlier versions carry it."""
+    parts = ["Passage: {passage}\n", "Question: {question}\n", "{letter}. {option}\n", "Answer:"]
+    text = "\x1f".join([*parts, " {letter}", "\n\n"])
+    assert template_digest() == hashlib.sha256(text.encode()).hexdigest()
