@@ -196,6 +196,43 @@ def pick_dtype(dtype: str, device: str) -> str:
     return dtype
 
 
+def located(folder: Path) -> tuple[str, dict[str, Any], dict[str, Any]]:
+    """Where the checkpoint that `prepare` resolved in `folder` is loaded from.
+
+    Returns (path or repository, options of the library's `from_pretrained`, manifest).
+    """
+    manifest = json.loads((folder / MANIFEST).read_text())
+    where = str(folder / manifest["load"]) if manifest["kind"] == "gguf" else manifest["load"]
+    options: dict[str, Any] = {"trust_remote_code": manifest["trust_remote_code"]}
+    if manifest["kind"] == "hub":
+        options["revision"] = manifest["revision"]
+    return where, options, manifest
+
+
+def load_tokenizer(name: str, where: str, options: dict[str, Any]) -> Any:
+    """The checkpoint's own tokeniser, or `CheckpointError`."""
+    try:
+        return AutoTokenizer.from_pretrained(where, **options)
+    except Exception as error:  # whatever a broken file makes the library raise
+        raise CheckpointError(
+            f"checkpoint {name}: cannot load the tokeniser of {where}: {_one_line(error)}"
+        ) from error
+
+
+def check_reference(manifest: dict[str, Any], found: list[float], folder: Path) -> None:
+    """Compare letter log-probabilities of the reference prompt, in float32, with those stored.
+
+    Raises:
+        CheckpointError: they differ, so the weights or their positions are not those converted.
+    """
+    off = max(abs(a - b) for a, b in zip(found, manifest["reference"], strict=True))
+    if not off <= REFERENCE_TOLERANCE:
+        raise CheckpointError(
+            f"checkpoint {manifest['checkpoint']}: the reference log-probability differs by {off:.3g} from "
+            f"the one stored at conversion; remove {folder} to convert it again"
+        )
+
+
 def load(folder: Path, device: str, dtype: str) -> tuple[Any, Any, dict[str, Any]]:
     """Load the model and tokeniser that `prepare` resolved in `folder`.
 
@@ -205,30 +242,15 @@ def load(folder: Path, device: str, dtype: str) -> tuple[Any, Any, dict[str, Any
         CheckpointError: another transformers version saved the folder, or the stored reference
             log-probability does not come out.
     """
-    manifest = json.loads((folder / MANIFEST).read_text())
-    name, kind = manifest["checkpoint"], manifest["kind"]
-    if kind == "gguf" and manifest["transformers"] != transformers.__version__:
+    where, options, manifest = located(folder)
+    name = manifest["checkpoint"]
+    if manifest["kind"] == "gguf" and manifest["transformers"] != transformers.__version__:
         raise CheckpointError(
             f"checkpoint {name}: converted by transformers {manifest['transformers']}, but "
             f"{transformers.__version__} is installed; remove {folder} to convert it again"
         )
-    where = str(folder / manifest["load"]) if kind == "gguf" else manifest["load"]
-    options: dict[str, Any] = {"trust_remote_code": manifest["trust_remote_code"]}
-    if kind == "hub":
-        options["revision"] = manifest["revision"]
-    try:
-        tokenizer = AutoTokenizer.from_pretrained(where, **options)
-    except Exception as error:  # whatever a broken file makes the library raise
-        raise CheckpointError(
-            f"checkpoint {name}: cannot load the tokeniser of {where}: {_one_line(error)}"
-        ) from error
+    tokenizer = load_tokenizer(name, where, options)
     model = _pretrained_model(name, where, dtype=DTYPES[dtype], **options).to(device)
     if "reference" in manifest and dtype == "float32":
-        found = _reference(model, tokenizer, name)
-        off = max(abs(a - b) for a, b in zip(found, manifest["reference"], strict=True))
-        if not off <= REFERENCE_TOLERANCE:
-            raise CheckpointError(
-                f"checkpoint {name}: the reference log-probability differs by {off:.3g} from the "
-                f"one stored at conversion; remove {folder} to convert it again"
-            )
+        check_reference(manifest, _reference(model, tokenizer, name), folder)
     return model, tokenizer, manifest
