@@ -28,23 +28,27 @@ class Redactor:
                 quote(secret.strip(), safe=""),
             )
         }
-        self._forms = sorted(forms, key=len, reverse=True)
+        self._forms = sorted(forms)
 
     def __call__(self, text: str) -> str:
         """The text without the secrets."""
-        for form in self._forms:
-            text = _without(text, form)
-        return text
+        parts, start = [], 0
+        while (found := self._next(text, start)) is not None:
+            begin, end = found
+            parts += [text[start:begin], HIDDEN]
+            start = end
+        return "".join([*parts, text[start:]])
+
+    def _next(self, text: str, start: int) -> tuple[int, int] | None:
+        """The next run of a text that begins like a secret, as far as it does in any form."""
+        begins = [b for form in self._forms if (b := text.find(form[:BEGINNING], start)) >= 0]
+        if not begins:
+            return None
+        begin = min(begins)
+        return begin, max(begin + _shared(form, text[begin:]) for form in self._forms)
 
 
-def _without(text: str, secret: str) -> str:
-    """The text with every run that begins like the secret, as far as it does, replaced."""
-    head = secret[:BEGINNING]
-    parts, start = [], 0
-    while (found := text.find(head, start)) >= 0:
-        end = found + len(head)
-        while end < len(text) and end - found < len(secret) and text[end] == secret[end - found]:
-            end += 1
-        parts += [text[start:found], HIDDEN]
-        start = end
-    return "".join([*parts, text[start:]])
+def _shared(secret: str, text: str) -> int:
+    """How many characters the two have in common at their beginnings."""
+    pairs = enumerate(zip(secret, text, strict=False))
+    return next((i for i, (a, b) in pairs if a != b), min(len(secret), len(text)))

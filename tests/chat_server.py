@@ -69,11 +69,11 @@ class ChatServer(Server):
         }  # fmt: skip
 
 
-def status(code: int, headers: dict[str, str] | None = None, **error: Any) -> Fault:
+def status(number: int, headers: dict[str, str] | None = None, **error: Any) -> Fault:
     """An error in the API's words, `message` and `code` among them."""
     body = json.dumps({"error": {"message": "as told", **error}}).encode()
     kind = {"Content-Type": "application/json"}
-    return lambda handler, content: handler.reply(code, body, {**kind, **(headers or {})})
+    return lambda handler, content: handler.reply(number, body, {**kind, **(headers or {})})
 
 
 def cut(handler: Handler, content: bytes) -> None:

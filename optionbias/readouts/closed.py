@@ -28,7 +28,7 @@ from optionbias.orderings import LETTERS, Orderings, cyclic, identity
 from optionbias.progress import Progress
 from optionbias.prompts import prompt, shown
 from optionbias.readouts.calls import CallJournal, CostLimitError, Spending
-from optionbias.readouts.chat import Answer, Chat
+from optionbias.readouts.chat import Answer, Chat, StoppedError
 from optionbias.readouts.reading import Cell, provenance
 from optionbias.readouts.replies import KINDS, Reply, read_reply
 from optionbias.sweep import Sweep
@@ -181,7 +181,19 @@ def _ask_all(
     waiting: Sequence[Call],
     done: int,
 ) -> None:
+    failures: list[BaseException] = []
+
     def ask(call: Call) -> None:
+        try:
+            ask_one(call)
+        except BaseException as error:
+            # At once, before this thread takes its next call.
+            if not isinstance(error, StoppedError):
+                failures.append(error)
+            chat.stop()
+            raise
+
+    def ask_one(call: Call) -> None:
         most = _dollars(call, endpoint)
         spending.reserve(most)
         try:
@@ -205,6 +217,8 @@ def _ask_all(
             # Calls in flight are paid for: they are waited for and kept, no other is sent.
             chat.stop()
             pool.shutdown(wait=True, cancel_futures=True)
+            if failures:
+                raise failures[0] from None
             raise
 
 
