@@ -118,7 +118,8 @@ class Endpoint:
         value = self.secret().strip()
         if not value:
             raise KeyMissingError(
-                f"environment variable {self.key} is not set: it holds the key of {self.api}"
+                f"environment variable {self.key} is not set: it holds the key of {self.api}; set it, or "
+                f"leave the readout `closed` out of the cohort file"
             )
         if not (value.isascii() and value.isprintable() and " " not in value):
             raise KeyMissingError(
