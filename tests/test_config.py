@@ -118,7 +118,7 @@ def test_the_config_says_what_the_paper_presumably_did() -> None:
         (
             {"items": {"zero-shot": 4}},
             "config.yaml: unknown key `items.zero-shot` "
-            "(known here: all-orderings, closed, first-token, five-shot)",
+            "(known here: all-orderings, chain-of-thought, closed, direct-answer, first-token, five-shot)",
         ),
         (
             {"items": {"first-token": "few"}},

@@ -15,7 +15,7 @@ from optionbias.catalogue import FIGURES, TABLES
 from optionbias.provenance import ROOT, code_digests, module_path
 
 SCRIPTS = sorted(p.stem for p in (ROOT / "scripts").glob("*.py"))
-INFERENCE = ("prepare_checkpoint", "first_token_sweep", "closed_sweep")
+INFERENCE = ("prepare_checkpoint", "first_token_sweep", "generated_sweep", "closed_sweep")
 
 
 @pytest.fixture
