@@ -3,9 +3,11 @@
 import json
 import re
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 
 from snakemake.exceptions import WorkflowError
+from snakemake.settings.types import DeploymentMethod
 
 if workflow.basedir not in sys.path:
     sys.path.insert(0, workflow.basedir)
@@ -22,6 +24,9 @@ provenance.use_this_clone()
 
 # Readouts whose sweeps this workflow makes itself; others are read from `sweeps`.
 FIRST_TOKEN_READOUTS = ("first-token", "five-shot", "all-orderings")
+GENERATED_READOUTS = ("chain-of-thought", "direct-answer")
+# `make vllm` installs it apart from the rest: it needs other versions of some packages.
+VLLM_PYTHON = Path(workflow.basedir) / ".venv-vllm" / "bin" / "python"
 
 
 def checked_cohort() -> Cohort:
@@ -55,13 +60,32 @@ def unrunnable(cohort: Cohort) -> list[str]:
                 f"{cohort.path}: checkpoint {name}: `source.path`: no config.json in {folder}"
             )
     faults += unaskable(cohort)
-    for readout in cohort.readouts:
-        if readout not in (*FIRST_TOKEN_READOUTS, "closed"):
-            faults.append(
-                f"{cohort.path}: `readouts.{readout}`: sweeps of this readout are read with "
-                f"`--config sweeps=DIR`; the workflow runs {', '.join(FIRST_TOKEN_READOUTS)}, closed"
-            )
-    return [*faults, *too_many_orderings(cohort)]
+    return [*faults, *missing_backend(), *too_many_orderings(cohort)]
+
+
+def missing_backend() -> list[str]:
+    """A backend that is asked for by name and that no job would find."""
+    there = with_conda() or find_spec("vllm") or VLLM_PYTHON.is_file()
+    if config["backend"] != "vllm" or there:
+        return []
+    return ["config key `backend`: vLLM is not installed; `make vllm` installs it"]
+
+
+def with_conda() -> bool:
+    """Whether jobs run in the environments of envs/."""
+    methods = workflow.deployment_settings.deployment_method
+    return DeploymentMethod.CONDA in methods
+
+
+def python_of(readouts: tuple[str, ...]) -> str:
+    """The Python of the jobs of some readouts: where they may use vLLM, that of `make vllm`."""
+    wanted = {
+        "vllm": True,
+        "auto": readouts == GENERATED_READOUTS,
+        "transformers": False,
+    }
+    own = wanted[config["backend"]] and VLLM_PYTHON.is_file() and not with_conda()
+    return str(VLLM_PYTHON) if own else "python"
 
 
 def unaskable(cohort: Cohort) -> list[str]:

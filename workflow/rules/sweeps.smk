@@ -64,12 +64,17 @@ elif config["sweeps"] is None:
         wildcard_constraints:
             readout="|".join(FIRST_TOKEN_READOUTS),
         conda:
-            "../../envs/inference.yaml"
+            (
+                "../../envs/vllm.yaml"
+                if config["backend"] == "vllm"
+                else "../../envs/inference.yaml"
+            )
         threads: config["threads"]
         resources:
             mem_mb=4000,
         params:
             k=lambda wc: COHORT.benchmarks[wc.benchmark]["K"],
+            backend=config["backend"],
             device=config["device"],
             dtype=config["dtype"],
             chunk_items=config["chunk_items"],
@@ -87,16 +92,73 @@ elif config["sweeps"] is None:
             exemplars=lambda wc, input: (
                 ["--exemplars", input.exemplars] if input.exemplars else []
             ),
+            # A function of `input` is not compared by Snakemake: where vLLM lies changes nothing.
+            python=lambda wc, input: python_of(FIRST_TOKEN_READOUTS),
             code=code_digests("scripts/first_token_sweep.py"),
         shell:
             """
-            OMP_NUM_THREADS={threads} python -m scripts.first_token_sweep \
+            OMP_NUM_THREADS={threads} {params.python:q} -m scripts.first_token_sweep \
                 --readout {wildcards.readout} --benchmark {wildcards.benchmark} \
                 --checkpoint {wildcards.checkpoint} --k {params.k} --items {input.item_file:q} \
-                {params.exemplars:q} --manifest {input.manifest:q} --device {params.device} --dtype {params.dtype} --threads {threads} \
+                {params.exemplars:q} --manifest {input.manifest:q} --backend {params.backend} --device {params.device} --dtype {params.dtype} --threads {threads} \
                 --chunk-items {params.chunk_items} {params.resume} \
                 {params.sample:q} --journal results/journal \
                 --output {output:q} --log {log:q}
+            """
+
+    rule generated_sweep:
+        input:
+            item_file="results/items/{benchmark}.parquet",
+            manifest="results/checkpoints/{checkpoint}/checkpoint.json",
+        output:
+            sweep="results/sweeps/{readout}/{benchmark}/{checkpoint}.parquet",
+            traces="results/traces/{readout}/{benchmark}/{checkpoint}.jsonl.gz",
+        log:
+            "results/logs/generated_sweep/{readout}/{benchmark}/{checkpoint}.log",
+        benchmark:
+            "results/benchmarks/generated_sweep/{readout}/{benchmark}/{checkpoint}.tsv"
+        wildcard_constraints:
+            readout="|".join(GENERATED_READOUTS),
+        conda:
+            (
+                "../../envs/inference.yaml"
+                if config["backend"] == "transformers"
+                else "../../envs/vllm.yaml"
+            )
+        threads: config["threads"]
+        resources:
+            mem_mb=8000,
+        params:
+            k=lambda wc: COHORT.benchmarks[wc.benchmark]["K"],
+            backend=config["backend"],
+            max_tokens=lambda wc: config["max_tokens"][wc.readout],
+            device=config["device"],
+            dtype=config["dtype"],
+            chunk_items=config["chunk_items"],
+            resume="--resume" if config["resume"] else "--no-resume",
+            sample=lambda wc: (
+                [
+                    "--sample",
+                    str(sample_size(wc.readout)),
+                    "--seed",
+                    str(config["seed"]),
+                ]
+                if sample_size(wc.readout) is not None
+                else []
+            ),
+            # A function of `input` is not compared by Snakemake: where vLLM lies changes nothing.
+            python=lambda wc, input: python_of(GENERATED_READOUTS),
+            code=code_digests("scripts/generated_sweep.py"),
+        shell:
+            """
+            OMP_NUM_THREADS={threads} {params.python:q} -m scripts.generated_sweep \
+                --readout {wildcards.readout} --benchmark {wildcards.benchmark} \
+                --checkpoint {wildcards.checkpoint} --k {params.k} --items {input.item_file:q} \
+                --manifest {input.manifest:q} --backend {params.backend} --max-tokens {params.max_tokens} \
+                --device {params.device} --dtype {params.dtype} --threads {threads} \
+                --chunk-items {params.chunk_items} {params.resume} {params.sample:q} \
+                --journal results/journal \
+                --output {output.sweep:q} --traces {output.traces:q} --log {log:q}
             """
 
     rule closed_sweep:
