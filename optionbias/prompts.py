@@ -47,8 +47,14 @@ def prompt(item: Item, pi: ArrayLike, exemplars: Sequence[Item] = ()) -> str:
     first, in the same format with their answers, in their own canonical order, so the same text
     stands before every item and ordering.
     """
-    blocks = [_body(e, range(e.n_options)) + f" {LETTERS[e.answer]}" for e in exemplars]
-    return SEPARATOR.join([*blocks, _body(item, pi)])
+    return exemplar_text(exemplars) + _body(item, pi)
+
+
+def exemplar_text(exemplars: Sequence[Item]) -> str:
+    """What stands before an item's own part of its prompt; empty without exemplars."""
+    return "".join(
+        f"{_body(e, range(e.n_options))} {LETTERS[e.answer]}{SEPARATOR}" for e in exemplars
+    )
 
 
 def chain_of_thought_prompt(item: Item, pi: ArrayLike) -> str:

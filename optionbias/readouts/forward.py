@@ -1,28 +1,21 @@
-"""Letter log-probabilities of prompts that share their beginnings, from a causal model.
-
-The prompts of one item differ only in the order of a few lines, and all prompts of a five-shot
-benchmark start with the same exemplars. The shared tokens are run once and their key-value cache
-is reused. Prompts are grouped by their exact length, so nothing is padded or masked, and
-only the last position meets the output matrix.
-"""
+"""Letter log-probabilities of prompts by plain forward passes: the reference, and the fallback."""
 
 from __future__ import annotations
 
-import copy
-import inspect
+import platform
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import torch
+import transformers
 from numpy.typing import NDArray
-from transformers import DynamicCache
 
-MIN_SHARED_BY_CHUNK = 32
-MAX_BATCH_TOKENS = 16_384
-SELF_CHECK_TOLERANCE = {torch.float32: 1e-3, torch.bfloat16: 1.0, torch.float16: 0.25}
+from optionbias.readouts.prefix_tree import Tokens
+
+MAX_BATCH_TOKENS = 4_096
 
 
 class ForwardError(RuntimeError):
@@ -36,131 +29,112 @@ class LetterScores:
     logp: NDArray[np.float32]
     mass: NDArray[np.float32]
 
+    @classmethod
+    def empty(cls, n: int, k: int) -> LetterScores:
+        """Room for n rows."""
+        return cls(np.full((n, k), np.nan, np.float32), np.full(n, np.nan, np.float32))
 
-def shared_length(prompts: Sequence[Sequence[int]]) -> int:
-    """Tokens that all prompts start with, leaving at least one token of each."""
-    shortest = min(len(p) for p in prompts) - 1
-    first = prompts[0]
-    for position in range(shortest):
-        if any(p[position] != first[position] for p in prompts[1:]):
-            return position
-    return shortest
+    def put(self, rows: slice | Sequence[int] | NDArray[np.int64], found: LetterScores) -> None:
+        """Fill `rows`."""
+        self.logp[rows], self.mass[rows] = found.logp, found.mass
 
 
-class LetterReader:
-    """Runs prompts through a model and keeps the letters' log-probabilities."""
+@dataclass(frozen=True)
+class Asked:
+    """One item as a reader takes it: its prompts, and how many tokens of each are exemplars.
 
-    def __init__(self, model: Any, letters: Sequence[int], name: str) -> None:
+    Attributes:
+        prompts: token ids under each ordering.
+        head: the exemplars' tokens, with which every prompt starts; other items may have the same.
+    """
+
+    prompts: Sequence[Tokens]
+    head: Tokens = ()
+
+
+class Reader(Protocol):
+    """What answers prompts with letter probabilities.
+
+    Attributes:
+        about: what it is, for the sweep's metadata: `backend`, `reader`, `dtype`, `device`, ...
+    """
+
+    @property
+    def about(self) -> dict[str, Any]:
+        """Of provenance."""
+
+    def read(self, items: Sequence[Asked]) -> LetterScores:
+        """Rows of every prompt of a chunk of items, items first; threads may call it at once."""
+
+
+def letter_scores(logits: torch.Tensor, letters: torch.Tensor, name: str) -> LetterScores:
+    """float32 log-softmax over the letters, and their mass, of last-position logits (n, vocabulary).
+
+    Raises:
+        ForwardError: logits are NaN or infinite.
+    """
+    logits = logits.float()
+    among = logits[:, letters.to(logits.device)]
+    logp = torch.log_softmax(among, dim=-1)
+    mass = torch.exp(torch.logsumexp(among, -1) - torch.logsumexp(logits, -1))
+    if not torch.isfinite(logp).all():
+        raise ForwardError(f"checkpoint {name}: the model returned NaN or infinite logits")
+    return LetterScores(logp.cpu().numpy(), mass.clamp(max=1.0).cpu().numpy())
+
+
+def about_model(model: Any) -> dict[str, Any]:
+    """What a sweep says of a transformers model as the engine."""
+    gpu = model.device.type == "cuda"
+    return {
+        "backend": "transformers",
+        "dtype": str(model.dtype).removeprefix("torch."),
+        "device": model.device.type,
+        "device_name": torch.cuda.get_device_name(model.device) if gpu else platform.machine(),
+        "matrix_path": getattr(model, "matrix_path", "default"),
+        "versions": {
+            "torch": torch.__version__.split("+")[0],
+            "transformers": transformers.__version__,
+        },
+    }
+
+
+class PlainReader:
+    """Batches of prompts of exactly the same length: nothing is padded, masked or reused."""
+
+    kind = "plain batches"
+
+    def __init__(
+        self, model: Any, letters: Sequence[int], name: str, budget: int = MAX_BATCH_TOKENS
+    ) -> None:
         """Wrap a causal language model in evaluation mode.
 
         Args:
             model: a transformers causal LM.
             letters: token ids of the K letters.
             name: the checkpoint's name, for errors.
+            budget: tokens of one batch; with 1, every prompt is a batch of its own.
         """
-        self.model = model
-        self.letters = torch.tensor(list(letters), device=model.device)
-        self.name = name
-        self._shared: tuple[tuple[int, ...], Any] = ((), None)
+        self.model, self.name, self.budget = model, name, budget
+        self.letters = torch.tensor(list(letters))
+
+    @property
+    def about(self) -> dict[str, Any]:
+        """Of provenance: backend, dtype, device, versions."""
+        return {**about_model(self.model), "reader": self.kind, "token_budget": self.budget}
 
     @torch.inference_mode()
-    def read(self, items: Sequence[Sequence[Sequence[int]]]) -> LetterScores:
-        """Read the prompts of a chunk: for each item, the token ids under each ordering.
-
-        Returns rows in the order given, items first.
-        """
-        everything = [p for prompts in items for p in prompts]
-        shared = shared_length(everything) if len(items) > 1 else 0
-        if shared < MIN_SHARED_BY_CHUNK:
-            shared = 0
-        beginning = tuple(everything[0][:shared])
-        if self._shared[0] != beginning:
-            self._shared = (beginning, self._extend(None, beginning))
-        return _concatenate([self._read_item(prompts, shared) for prompts in items])
-
-    @torch.inference_mode()
-    def read_plainly(self, prompts: Sequence[Sequence[int]]) -> LetterScores:
-        """The same by one plain forward pass a prompt, no cache: the reference."""
-        return _concatenate([self._scores(self._logits(None, [list(p)])) for p in prompts])
-
-    def check(self, prompts: Sequence[Sequence[int]]) -> float:
-        """Largest difference between `read` and `read_plainly` on one item's prompts.
-
-        Raises:
-            ForwardError: above the tolerance of the model's dtype: this model's code does not
-                take a reused cache, so its numbers must not be used.
-        """
-        ours, plain = self.read([prompts]).logp, self.read_plainly(prompts).logp
-        difference = float(np.abs(ours - plain).max())
-        tolerance = SELF_CHECK_TOLERANCE.get(self.model.dtype, 1e-3)
-        if not difference <= tolerance:
-            raise ForwardError(
-                f"checkpoint {self.name}: log-probabilities with a reused cache differ by "
-                f"{difference:.3g} from the plain forward pass (at most {tolerance:g})"
-            )
-        return difference
-
-    def _read_item(self, prompts: Sequence[Sequence[int]], shared: int) -> LetterScores:
-        length = max(shared_length(prompts), shared)
-        cache = self._extend(self._shared[1], prompts[0][shared:length])
-        groups: dict[int, list[int]] = defaultdict(list)
-        for row, ids in enumerate(prompts):
-            groups[len(ids)].append(row)
-        k = len(self.letters)
-        logp = np.empty((len(prompts), k), dtype=np.float32)
-        mass = np.empty(len(prompts), dtype=np.float32)
-        for size in sorted(groups):
-            rows = groups[size]
-            step = max(1, MAX_BATCH_TOKENS // size)
+    def read(self, items: Sequence[Asked]) -> LetterScores:
+        """Rows of every prompt, items first. The whole prompts are run, exemplars too."""
+        prompts = [prompt for item in items for prompt in item.prompts]
+        by_length: dict[int, list[int]] = defaultdict(list)
+        for row, prompt in enumerate(prompts):
+            by_length[len(prompt)].append(row)
+        found = LetterScores.empty(len(prompts), len(self.letters))
+        for length in sorted(by_length):
+            rows, step = by_length[length], max(1, self.budget // length)
             for start in range(0, len(rows), step):
                 batch = rows[start : start + step]
-                found = self._scores(self._logits(cache, [prompts[r][length:] for r in batch]))
-                logp[batch], mass[batch] = found.logp, found.mass
-        return LetterScores(logp, mass)
-
-    def _extend(self, cache: Any, tokens: Sequence[int]) -> Any:
-        """A new cache that holds `cache` and `tokens` after it; None stands for an empty one."""
-        if not tokens:
-            return cache
-        grown = DynamicCache(config=self.model.config) if cache is None else copy.deepcopy(cache)
-        ids = torch.tensor([list(tokens)], device=self.model.device)
-        # The model without its output matrix: nobody reads the logits of shared tokens.
-        body = self.model.base_model
-        body(input_ids=ids, use_cache=True, **{_cache_argument(body): grown})
-        return grown
-
-    def _logits(self, cache: Any, suffixes: Sequence[Sequence[int]]) -> torch.Tensor:
-        """Last-position logits (n, vocabulary) of equally long suffixes after a shared cache."""
-        ids = torch.tensor([list(s) for s in suffixes], device=self.model.device)
-        if cache is None:
-            return self._forward(ids, None)
-        branches = copy.deepcopy(cache)
-        branches.batch_repeat_interleave(len(suffixes))
-        return self._forward(ids, branches)
-
-    def _forward(self, ids: torch.Tensor, cache: Any) -> torch.Tensor:
-        reuse = {} if cache is None else {_cache_argument(self.model): cache}
-        output = self.model(input_ids=ids, use_cache=cache is not None, logits_to_keep=1, **reuse)
-        return output.logits[:, -1]
-
-    def _scores(self, logits: torch.Tensor) -> LetterScores:
-        """float32 log-softmax over the letters, and their mass under the full softmax."""
-        logits = logits.float()
-        letters = logits[:, self.letters]
-        logp = torch.log_softmax(letters, dim=-1)
-        mass = torch.exp(torch.logsumexp(letters, -1) - torch.logsumexp(logits, -1))
-        if not torch.isfinite(logp).all():
-            raise ForwardError(f"checkpoint {self.name}: the model returned NaN or infinite logits")
-        return LetterScores(logp.cpu().numpy(), mass.clamp(max=1.0).cpu().numpy())
-
-
-def _cache_argument(module: Any) -> str:
-    """transformers 5 renames the argument that 4.57 calls `past_key_values`."""
-    known = inspect.signature(module.forward).parameters
-    return "cache" if "cache" in known else "past_key_values"
-
-
-def _concatenate(scores: Sequence[LetterScores]) -> LetterScores:
-    return LetterScores(
-        np.concatenate([s.logp for s in scores]), np.concatenate([s.mass for s in scores])
-    )
+                ids = torch.tensor([prompts[row] for row in batch], device=self.model.device)
+                logits = self.model(input_ids=ids, use_cache=False, logits_to_keep=1).logits[:, -1]
+                found.put(batch, letter_scores(logits, self.letters, self.name))
+        return found

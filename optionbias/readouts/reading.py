@@ -39,14 +39,28 @@ class Cell:
 
     @property
     def sorted_items(self) -> list[Item]:
-        """The items in the order in which a sweep stores them."""
-        return sorted(self.items, key=lambda item: item.id)
+        """The items in the order in which they are read: that of their ids, but those that share a
+        passage beside each other."""
+        by_passage: dict[str, list[Item]] = {}
+        for item in sorted(self.items, key=lambda item: item.id):
+            by_passage.setdefault(item.passage or f"\0{item.id}", []).append(item)
+        return [item for mates in by_passage.values() for item in mates]
 
     def chunks(self) -> Iterator[tuple[int, list[Item]]]:
-        """Fixed ranges of the sorted items, numbered: what the journal keeps as one entry."""
-        items = self.sorted_items
-        for number, start in enumerate(range(0, len(items), self.chunk_items)):
-            yield number, items[start : start + self.chunk_items]
+        """Fixed groups of the sorted items, numbered: what the journal keeps as one entry.
+
+        Items that share a passage stay together as far as that does not double a group, so that
+        the passage is read once.
+        """
+        number, chunk = 0, list[Item]()
+        for item in self.sorted_items:
+            mates = bool(chunk) and item.passage is not None and chunk[-1].passage == item.passage
+            if len(chunk) >= self.chunk_items * (2 if mates else 1):
+                yield number, chunk
+                number, chunk = number + 1, []
+            chunk.append(item)
+        if chunk:
+            yield number, chunk
 
 
 def check_context(cell: Cell, lengths: Mapping[str, int], limit: int | None) -> None:
@@ -87,7 +101,7 @@ def provenance(
         "revision": manifest["revision"],
         "chunk_items": cell.chunk_items,
         "prompt_sha256": template_digest(),
-        "items_sha256": items_module.digest(items),
+        "items_sha256": items_module.digest(sorted(items, key=lambda item: item.id)),
         "exemplars_sha256": hashlib.sha256(
             items_module.canonical_json(cell.exemplars).encode()
         ).hexdigest(),

@@ -1,0 +1,45 @@
+"""Which backend reads letters: the shared-prefix engine on transformers, or vLLM."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import torch
+
+from optionbias.readouts.checkpoints import load, pick_device, pick_dtype
+from optionbias.readouts.first_token import Opened
+from optionbias.readouts.matrix_path import use_fastest
+from optionbias.readouts.shared_prefix import BUDGETS, open_reader
+from optionbias.readouts.vllm_engine import VllmEngine
+from optionbias.readouts.vllm_letters import VllmReader
+
+
+def open_checkpoint(backend: str, folder: Path, device: str, dtype: str, threads: int) -> Opened:
+    """Open the checkpoint resolved in `folder` with a config's `backend`, `device` and `dtype`.
+
+    On a CPU each of `threads` workers reads its own chunks with one thread of the library's, which
+    is faster than sharing every product and gives the same numbers for any number of threads.
+
+    Raises:
+        CheckpointError: the checkpoint cannot be loaded, or the backend is not there.
+    """
+    if backend == "vllm":
+        engine = VllmEngine(folder, device, dtype)
+        return Opened(
+            lambda letters, _: VllmReader(engine, letters),
+            engine.tokenizer, engine.manifest, engine.limit, 1,
+        )  # fmt: skip
+    device = pick_device(device)
+    on_cpu = device == "cpu"
+    if on_cpu:
+        torch.set_num_threads(1)
+    model, tokenizer, manifest = load(folder, device, pick_dtype(dtype, device))
+    use_fastest(model, BUDGETS["cpu"])
+    name = manifest["checkpoint"]
+    return Opened(
+        lambda letters, sample: open_reader(model, letters, name, sample),
+        tokenizer,
+        manifest,
+        getattr(model.config.get_text_config(), "max_position_embeddings", None),
+        threads if on_cpu else 1,
+    )
