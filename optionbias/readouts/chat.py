@@ -216,7 +216,9 @@ class Chat:
 
     def _refused(self, error: openai.APIStatusError) -> Answer:
         """What an error status means: another attempt, an answer that the filter took, or the end."""
-        status, told = error.status_code, f"HTTP {error.status_code}: {self._line(error.message)}"
+        status = error.status_code
+        said = error.body.get("message") if isinstance(error.body, dict) else None
+        told = f"HTTP {status}: {self._line(said or error.message)}"
         after = retry_after(error.response.headers)
         if error.code == "insufficient_quota":
             raise ApiError(f"{self._where()}: {told}; the account has no credit left") from None

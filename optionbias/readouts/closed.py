@@ -131,10 +131,12 @@ def read_cell(
         except CostLimitError as error:
             left = [call for call in waiting if call.key not in journal.answered]
             dollars = sum(_dollars(call, endpoint) for call in left)
+            # A tenth more, so that neither the estimate nor rounding stops it again at once.
+            enough = 1.1 * (spending.spent() + dollars)
             raise CostLimitError(
                 f"{cell.label}: {error}; {len(left)} of {len(calls)} calls are left, at most about "
                 f"USD {dollars:.4g}; answers so far are kept: raise the limit and run the same "
-                f"command again, for example --config cost_limit={spending.spent() + dollars:.2g}"
+                f"command again, for example --config cost_limit={enough:.2g}"
             ) from None
         records = [journal.answered[call.key] for call in calls]
     log.info(

@@ -442,7 +442,7 @@ def test_the_cost_limit(server: ChatServer, tmp_path: Path) -> None:
     assert str(caught.value) == (
         "closed exam Shut: cost_limit is USD 4.5 and USD 4 are spent, so the next call could exceed "
         "it; 6 of 10 calls are left, at most about USD 6; answers so far are kept: raise the limit "
-        "and run the same command again, for example --config cost_limit=10"
+        "and run the same command again, for example --config cost_limit=11"
     )
     with pytest.raises(CostLimitError):
         ask(server, tmp_path, n=2, source=source, cost_limit=4.5)
