@@ -108,6 +108,11 @@ def broken_json(handler: Handler, content: bytes) -> None:
     handler.reply(200, content[: len(content) // 2], {"Content-Type": "application/json"})
 
 
+def not_a_text(handler: Handler, content: bytes) -> None:
+    """Bytes that are no UTF-8."""
+    handler.reply(200, b'{"\xff\xfe": 1}', {"Content-Type": "application/json"})
+
+
 def echo(code: int) -> Fault:
     """An error that prints every header of the request, the key among them."""
 

@@ -7,7 +7,6 @@ logged, waits where all threads of the job wait, and never prints what a server 
 from __future__ import annotations
 
 import email.utils
-import json
 import logging
 import math
 import threading
@@ -187,7 +186,7 @@ class Chat:
             raise _BusyError(f"{type(cause).__name__}: {self._line(cause)}") from None
         except openai.APIStatusError as error:
             return self._refused(error)
-        except (openai.APIResponseValidationError, json.JSONDecodeError) as error:
+        except (openai.APIResponseValidationError, ValueError) as error:
             raise _BusyError(f"the answer is not JSON: {self._line(error)}") from None
         except openai.OpenAIError as error:
             raise ApiError(f"{self._where()}: {self._line(error)}") from None
@@ -199,11 +198,13 @@ class Chat:
             # Some gateways answer an error, or a page of HTML, with status 200.
             told = getattr(completion, "model_extra", None) or completion
             raise _BusyError(f"the answer holds no choices: {self._line(told)}")
-        usage = completion.usage
-        message = choices[0].message if choices else None
+        # Nothing below is taken for granted: servers leave out, or fill in, what they like.
+        usage = getattr(completion, "usage", None)
+        choice = choices[0] if choices else None
+        message = getattr(choice, "message", None)
         reply = Reply(
             self._hidden(getattr(message, "content", None)),
-            self._hidden(choices[0].finish_reason) if choices else None,
+            self._hidden(getattr(choice, "finish_reason", None)),
             self._hidden(getattr(message, "refusal", None)),
         )
         return Answer(

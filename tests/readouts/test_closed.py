@@ -16,7 +16,17 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from chat_server import ChatServer, broken_json, cut, echo, hung_up, page, slow, status
+from chat_server import (
+    ChatServer,
+    broken_json,
+    cut,
+    echo,
+    hung_up,
+    not_a_text,
+    page,
+    slow,
+    status,
+)
 from closed_cells import KEY, VARIABLE, ask, cell, endpoint, items, journal, letter_of, shown
 from mirrors import Handler
 from optionbias.closed import item_disagreements
@@ -220,6 +230,29 @@ def test_no_choices_and_no_usage(server: ChatServer, tmp_path: Path) -> None:
     assert reading.sweep.metadata["system_fingerprints"] == {"not told": 5}
 
 
+@pytest.mark.parametrize("body", [[], "x", 3, None, {}, {"choices": None}, {"choices": {}},
+                                  {"error": {"message": "busy"}}, {"choices": "A"}])  # fmt: skip
+def test_an_answer_without_choices_is_asked_again(
+    server: ChatServer, tmp_path: Path, body: object, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("optionbias.readouts.chat.ATTEMPTS", 2)
+    server.change = lambda whole: body
+    with pytest.raises(ApiError, match=r"the answer (holds no choices|is not JSON)"):
+        ask(server, tmp_path, n=1)
+    assert count(server) == 2 and not journal(tmp_path).read_bytes()
+
+
+@pytest.mark.parametrize("choice", [None, "A", 1, {}, {"message": None}, {"message": "A"},
+                                    {"message": {"content": 5}}])  # fmt: skip
+def test_a_choice_without_a_text_is_an_empty_reply(
+    server: ChatServer, tmp_path: Path, choice: object
+) -> None:
+    server.change = lambda whole: {**whole, "choices": [choice], "usage": "none"}
+    with pytest.raises(RepliesError, match="empty 5"):
+        ask(server, tmp_path, n=1)
+    assert count(server) == 5
+
+
 def test_nothing_but_words(server: ChatServer, tmp_path: Path) -> None:
     server.rule = lambda message: {"content": "Well, let us", "finish_reason": "length"}
     with pytest.raises(RepliesError) as caught:
@@ -249,9 +282,9 @@ def test_another_model_answers_in_the_middle(
     [
         status(429, {"Retry-After": "0.2"}), status(429, {"retry-after-ms": "150"}), status(429),
         status(500), status(503, {"Retry-After": "0"}), status(408), status(409),
-        cut, hung_up, page, broken_json, slow(0.6),
+        cut, hung_up, page, broken_json, not_a_text, slow(0.6),
     ],
-    ids=["429-after", "429-ms", "429", "500", "503", "408", "409", "cut", "hung-up", "page", "broken", "slow"],
+    ids=["429-after", "429-ms", "429", "500", "503", "408", "409", "cut", "hung-up", "page", "broken", "bytes", "slow"],
 )  # fmt: skip
 def test_a_fault_that_passes(
     server: ChatServer, tmp_path: Path, fault: object, caplog: pytest.LogCaptureFixture
