@@ -9,6 +9,7 @@ from __future__ import annotations
 import email.utils
 import logging
 import math
+import random
 import threading
 import time
 from dataclasses import dataclass
@@ -149,14 +150,13 @@ class Chat:
 
     def _wait(self, state: tenacity.RetryCallState) -> float:
         """What the server asks for, or an exponential wait; both with jitter."""
-        jittered = tenacity.wait_random_exponential(self._backoff, max=MOST_SECONDS)(state)
         error = _error(state)
         after = error.after if isinstance(error, _BusyError) else None
         if after is None:
-            return jittered
+            return tenacity.wait_random_exponential(self._backoff, max=MOST_SECONDS)(state)
         with self._pace:  # the other threads need not run into the same limit
             self._next = max(self._next, time.monotonic() + after)
-        return after + min(jittered, self._backoff)
+        return after + random.uniform(0, self._backoff)
 
     def _sleep(self, seconds: float) -> None:
         if self._stop.wait(seconds):

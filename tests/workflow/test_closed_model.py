@@ -13,7 +13,7 @@ import yaml
 
 from chat_server import ChatServer, cut, status
 from closed_cells import KEY, VARIABLE, letter_of, shown
-from workflow.conftest import Workflow, copy_sources, jobs
+from workflow.conftest import Workflow, copy_sources
 
 pytestmark = pytest.mark.workflow
 TABLE = "results/tables/table13.csv"
@@ -85,9 +85,7 @@ def test_a_closed_model_from_calls_to_table_13(workflow: Workflow, server: ChatS
     )
     options = ("--config", "cohort=shut.yaml", "draws=200")
 
-    # Without its key: everything can be looked at, nothing starts.
-    planned = jobs(workflow.run("-n", *options, "--", TABLE))
-    assert planned["closed_sweep"] == planned["benchmark_items"] == 1
+    # Without its key nothing starts that needs it.
     printed = workflow.run("--cores", "1", *options, "--", TABLE, check=False)
     assert (
         f"environment variable {VARIABLE} is not set: it holds the key of {server.api}" in printed
@@ -137,7 +135,7 @@ def test_a_closed_model_from_calls_to_table_13(workflow: Workflow, server: ChatS
     ]
     assert Counter(reply["kind"] for reply in replies) == {"letter": 24, "other": 1}
 
-    # Terms that change no answer make nothing anew, and the key is nowhere.
+    # Terms that change no answer make nothing anew (looking needs no key), and the key is nowhere.
     write_cohort(
         workflow, server, price={"input": 1, "output": 1}, concurrency=9,
         request={"max_tokens": 1, "seed": 5},
