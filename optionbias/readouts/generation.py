@@ -101,7 +101,7 @@ def read_cell(
 
     Returns:
         The sweep (no log-probabilities; -1 where a text holds no valid answer), and its traces in
-        the order of its rows, as `traces.write_traces` takes them.
+        the order in which a sweep is stored, as `traces.write_traces` takes them.
 
     Raises:
         ContextError: a prompt and `max_tokens` exceed the model's context (nothing is ever cut).
@@ -143,7 +143,8 @@ def read_cell(
         {"item": id_, "ordering": ordering, "choice": a.position, "kind": a.kind, **vars(g)}
         for (id_, ordering), g, a in zip(rows, generated, answers, strict=True)
     ]
-    return sweep, traces
+    # Items are read with those that share their passage, and stored in the order of their ids.
+    return sweep, sorted(traces, key=lambda trace: (trace["item"], trace["ordering"]))
 
 
 def _token_ids(cell: Cell, item: Item, tokenizer: Any) -> list[list[int]]:

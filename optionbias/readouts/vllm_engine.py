@@ -7,6 +7,7 @@ The engine runs in this process: its scheduling then repeats, and a killed job l
 from __future__ import annotations
 
 import importlib.util
+import logging
 import os
 import platform
 import sys
@@ -33,7 +34,8 @@ from optionbias.readouts.transformers_engine import closing_tokens, finished
 ENVIRONMENT = {
     "VLLM_ENABLE_V1_MULTIPROCESSING": "0",
     "VLLM_WORKER_MULTIPROC_METHOD": "spawn",
-    "VLLM_LOGGING_LEVEL": "WARNING",
+    # Its own set-up of logging would silence the loggers of everything else.
+    "VLLM_CONFIGURE_LOGGING": "0",
     "VLLM_NO_USAGE_STATS": "1",
     # A job keeps to the threads that it was given; prompts must fit into the cache to share anything.
     "VLLM_CPU_OMP_THREADS_BIND": "nobind",
@@ -76,6 +78,7 @@ class VllmEngine:
             )
         for name, value in ENVIRONMENT.items():
             os.environ.setdefault(name, value)
+        logging.getLogger("vllm").setLevel(logging.WARNING)
         import vllm
         from vllm.platforms import current_platform
 
