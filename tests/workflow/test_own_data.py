@@ -120,6 +120,10 @@ def test_an_empty_benchmark_is_named(workflow: Workflow) -> None:
         ("cohort=none-such", "config key `cohort`: 'none-such' is not a cohort of the workflow"),
         ("cohort=gone.yaml", "config key `cohort`: no such file: gone.yaml"),
         ("device=tpu", "config.yaml: `device` is 'tpu', not one of auto, cpu, cuda"),
+        (
+            "backend=ollama",
+            "config.yaml: `backend` is 'ollama', not one of auto, transformers, vllm",
+        ),
     ],
 )
 def test_a_faulty_config_is_one_line(workflow: Workflow, config: str, line: str) -> None:
@@ -141,10 +145,6 @@ def test_a_faulty_config_is_one_line(workflow: Workflow, config: str, line: str)
         (
             {"readouts": {"first-token": {"checkpoints": ["B"], "benchmarks": "all"}}},
             "own.yaml: `readouts.first-token.checkpoints`: B is not in the cohort",
-        ),
-        (
-            {"readouts": {"chain-of-thought": {"checkpoints": "all", "benchmarks": "all"}}},
-            "own.yaml: `readouts.chain-of-thought`: sweeps of this readout are read with",
         ),
         (
             {
