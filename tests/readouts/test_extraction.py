@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from optionbias.item import Item
 from optionbias.prompts import chain_of_thought_prompt, named_letters
 from optionbias.readouts.extraction import KINDS, chain_of_thought, direct_answer, extract
+from slow.extraction import last_letter
 
 E, O, F, N = "explicit", "opening", "fallback", "none"  # noqa: E741
 
@@ -194,6 +195,47 @@ def test_fewer_options_only_take_letters_away(text: str, k: int) -> None:
     fewer, more = chain_of_thought(text, k), chain_of_thought(text, 10)
     assert not (fewer.kind == "explicit" and more.kind != "explicit")
     assert not (fewer.kind == "fallback" and more.kind == "none")
+
+
+LETTER_TEXT = st.text(
+    st.sampled_from("ABCDEabe is because dog  \t\n.,:;!?-'’“\"*_()[]{}+#°º25é中$")
+    | st.characters(),
+    max_size=60,
+)
+
+
+@settings(max_examples=1000)
+@given(LETTER_TEXT, st.integers(2, 10))
+def test_the_last_standalone_letter_by_a_slow_scan(text: str, k: int) -> None:
+    found = chain_of_thought(text, k)
+    if found.kind != "explicit":  # `B: correct` and the like
+        assert found.position == last_letter(text, k)
+
+
+# Sentences whose part in the rule is known: (template, does it state an answer, does it name one).
+SENTENCES = [
+    ("The answer is [{}].", True, True), ("**Final answer: {}**", True, True),
+    ("So option {} is the correct choice.", True, True), ("\\boxed{{{}}}", True, True),
+    ("The answer is not {}.", False, True), ("I don't think the answer is {}.", False, True),
+    ("If the answer is {}, then so be it.", False, True), ("Look at {} again.", False, True),
+    ("A dog barks.", False, False), ("It is 25 °C in Washington D.C.", False, False),
+    ("\"The answer is [X]\"", False, False),
+]  # fmt: skip
+
+
+@given(
+    st.lists(st.tuples(st.sampled_from(SENTENCES), st.sampled_from("ABCDE")), max_size=8),
+    st.integers(2, 10),
+)
+def test_sentences_of_known_kinds(said: list[tuple[tuple[str, bool, bool], str]], k: int) -> None:
+    """The rule of A.3 over sentences: the last that states a valid letter, else that names one."""
+    valid = [(s, letter) for s, letter in said if letter in "ABCD"[: min(k, 4)]]
+    stated = [letter for (_, states, _), letter in valid if states]
+    named = [letter for (_, _, names), letter in valid if names]
+    found = chain_of_thought("\n".join(s[0].format(letter) for s, letter in said), k)
+    expected = stated or named
+    assert found.position == ("ABCD".index(expected[-1]) if expected else -1)
+    assert found.kind == ("explicit" if stated else "fallback" if named else "none")
 
 
 @pytest.mark.parametrize("k", [2, 3, 4, 5, 10])
