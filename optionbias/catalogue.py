@@ -57,6 +57,8 @@ TABLES: dict[str, tuple[str, tuple[str, ...]]] = {
     "19": ("optionbias.tables.designs:table19", ("designs",)),
     "20": ("optionbias.tables.designs:table20", ("designs",)),
     "21": ("optionbias.tables.definitions:table21", ()),
+    # Made where the noise floor is measured (config key `noise_floor`).
+    "noise": ("optionbias.tables.noise:table_noise", ("cells", "noise")),
     "text": (
         "optionbias.tables.text:table_text",
         ("cells", "comparison", "pair_reversals", "priors", "identities", *ANALYSES),

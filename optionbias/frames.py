@@ -9,7 +9,7 @@ from typing import Any
 
 import pandas as pd
 
-from optionbias import pair_reversals
+from optionbias import noise, pair_reversals
 from optionbias.atomic import atomic_path, write_text
 from optionbias.scoring import CELL_COLUMNS, BenchmarkScores
 
@@ -28,9 +28,10 @@ COLUMNS: dict[str, tuple[str, ...]] = {
     "halves": (
         "checkpoint", "benchmark", "repetition", "flip_rate_a", "skew_a", "flip_rate_b", "skew_b",
     ),
+    "noise": noise.COLUMNS,
     "sweeps": (*KEY, "n_items", "n_usable", "revision", "dtype", "backend", "device", "device_name"),
 }  # fmt: skip
-AS_CSV = ("cells", "calibration", "priors", "identities")
+AS_CSV = ("cells", "calibration", "priors", "identities", "noise")
 VECTORS = (
     "f",
     "g",
@@ -43,8 +44,20 @@ VECTORS = (
     "shared_items",
     "reversing",
 )
-TEXTS = ("checkpoint", "benchmark", "readout", "design", "operation", "subset", "identity", "item", "prior", "revision", "dtype", "backend", "device", "device_name")  # fmt: skip
-WHOLE = ("n_items", "n_usable", "m", "K", "near_ties", "ties", "n_shared", "repetition")
+TEXTS = ("checkpoint", "benchmark", "readout", "design", "operation", "subset", "identity", "item", "prior", "variant", "revision", "dtype", "backend", "device", "device_name")  # fmt: skip
+WHOLE = (
+    "n_items",
+    "n_usable",
+    "m",
+    "K",
+    "near_ties",
+    "n_queries",
+    "changed",
+    "flips_changed",
+    "ties",
+    "n_shared",
+    "repetition",
+)
 
 
 def _typed(rows: Sequence[Mapping[Any, Any]], name: str) -> pd.DataFrame:

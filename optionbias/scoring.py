@@ -6,7 +6,7 @@ items and the random halves are the benchmark's.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
@@ -27,6 +27,7 @@ from optionbias.factors import (
     row_sd,
 )
 from optionbias.identities import assert_identities
+from optionbias.noise import noise_floor
 from optionbias.operations import needs_prior
 from optionbias.orderings import cyclic
 from optionbias.pair_reversals import pair_rows
@@ -61,6 +62,7 @@ class BenchmarkScores:
         pair_reversals: rank reversals of each pair of checkpoints on the items those two share.
         halves: factors of random item halves (first-token).
         sweeps: where each sweep came from (revision, dtype, backend, device).
+        noise: each re-read of a sweep against it (the noise floor).
         simulated: whether the answers are; every file made from them says so.
     """
 
@@ -73,6 +75,7 @@ class BenchmarkScores:
     pair_reversals: list[dict[str, Any]] = field(default_factory=list)
     halves: list[dict[str, Any]] = field(default_factory=list)
     sweeps: list[dict[str, Any]] = field(default_factory=list)
+    noise: list[dict[str, Any]] = field(default_factory=list)
     simulated: bool = False
 
 
@@ -82,6 +85,7 @@ def score_benchmark(
     seed: int,
     repetitions: int,
     simulated: bool = False,
+    rereads: Callable[[Sweep], Mapping[str, Sweep]] = lambda sweep: {},
 ) -> BenchmarkScores:
     """Score every sweep of a benchmark.
 
@@ -91,6 +95,7 @@ def score_benchmark(
         seed: the configured seed (calibration split, random halves).
         repetitions: random item halves for the split-half reliability.
         simulated: whether the cohort is; its sweeps must be of the same kind.
+        rereads: the re-reads of a sweep for the noise floor, by variant.
 
     Raises:
         IdentityError: a proven identity fails on a cell.
@@ -114,13 +119,16 @@ def score_benchmark(
         golds.check(sweep)
         told = {name: sweep.metadata.get(name) for name in PROVENANCE}
         scores.sweeps.append({**key, "n_items": len(sweep.items), **told})
+        rows, floor = noise_floor(sweep, rereads(sweep))
+        scores.noise += rows
+        measured = measures(sweep) | floor
         if readout == "all-orderings":
-            _score_all_orderings(scores, sweep, key)
+            _score_all_orderings(scores, sweep, key, measured)
         cell = answer_cell(sweep, benchmark, seed)
         scores.sweeps[-1]["n_usable"] = 0 if cell is None else len(cell.items)
         if cell is None:
             continue
-        evaluated = _score_cell(scores, sweep, cell, key)
+        evaluated = _score_cell(scores, cell, key, measured)
         if readout == "first-token":
             if (comparable := ComparedCell.of(cell, evaluated)) is not None:
                 compared[checkpoint] = comparable
@@ -178,11 +186,10 @@ def _statistics_row(
 
 
 def _score_cell(
-    scores: BenchmarkScores, sweep: Sweep, cell: ScoredCell, key: dict[str, Any]
+    scores: BenchmarkScores, cell: ScoredCell, key: dict[str, Any], measured: dict[str, Any]
 ) -> dict[str, CellStatistics]:
     """Append the rows of a cell; returns each operation's statistics on its evaluation items."""
     evaluated: dict[str, CellStatistics] = {}
-    measured = measures(sweep)
     design = Design.of(cell.queries.orderings)
     evaluation = ~cell.calibration
     for operation, answers in cell.answers.items():
@@ -214,7 +221,9 @@ def _score_cell(
     return evaluated
 
 
-def _score_all_orderings(scores: BenchmarkScores, sweep: Sweep, key: dict[str, Any]) -> None:
+def _score_all_orderings(
+    scores: BenchmarkScores, sweep: Sweep, key: dict[str, Any], measured: dict[str, Any]
+) -> None:
     """The uncorrected answers over all orderings that the sweep holds, first occurrences only."""
     first = np.array([s for s in range(len(sweep.orderings)) if s not in sweep.repeats])
     usable = (sweep.choice[:, first] >= 0).all(axis=1)
@@ -223,9 +232,7 @@ def _score_all_orderings(scores: BenchmarkScores, sweep: Sweep, key: dict[str, A
     orderings = sweep.orderings[first]
     contents = contents_of(sweep.choice[usable][:, first], orderings)
     row = {**key, "design": "all", "operation": "none", "alpha": None, "subset": "all"}
-    _statistics_row(
-        scores, row, contents, sweep.gold[usable], Design.of(orderings), measures(sweep)
-    )
+    _statistics_row(scores, row, contents, sweep.gold[usable], Design.of(orderings), measured)
 
 
 def measures(sweep: Sweep) -> dict[str, Any]:

@@ -15,6 +15,15 @@ COLUMNS = {
     "pooled_sd": "pooled SD",
     "placement_range": "placement range",
 }
+# Shown where they were measured.
+NOISE_COLUMNS = {"repeat_disagreement": "repeat disagreement", "near_ties": "near ties"}
+NOISE_FLOOR = (
+    "**Noise floor.** The *repeat disagreement* is the share of answers that change when a sample of the "
+    "cell is read again in the same order, with another batch, dtype or backend (for closed models: asked "
+    "again), the largest where there are several; *near ties* counts the cell's queries whose two leading "
+    "options are closer than that reading's numeric noise. A flip rate near its repeat disagreement is no "
+    "evidence of order effects. `results/tables/tablenoise.md` has each kind of re-read."
+)
 HOW_TO_READ = (
     "**How to read it.** The *flip rate* is the share of items whose chosen option changes when the "
     "options are reordered, the *skew* is how unevenly those changing answers fall on the letters "
@@ -47,6 +56,7 @@ def summary(
         cohort: the cohort's name.
         small_mass: cells whose median letter mass lies below this are flagged.
     """
+    measured = [c for c in NOISE_COLUMNS if cells[c].notna().any()]
     parts = [
         f"# Cohort {cohort}",
         "",
@@ -54,11 +64,12 @@ def summary(
         "",
         *_flags(cells, small_mass),
         *_left_out(sweeps),
+        *([NOISE_FLOOR, ""] if measured else []),
     ]
     for readout, rows in _in_order(
         cells[cells["design"] == "cyclic"], "readout", list(READOUT_NAMES)
     ):
-        parts += _readout(readout, rows)
+        parts += _readout(readout, rows, measured)
     worst = identities.groupby("identity", sort=True)["residual"].max()
     parts += [
         "## Identities",
@@ -120,17 +131,18 @@ def _left_out(sweeps: pd.DataFrame) -> list[str]:
     return [f"**Left out.** These cells {text}: {listed}.", ""]
 
 
-def _readout(readout: str, rows: pd.DataFrame) -> list[str]:
+def _readout(readout: str, rows: pd.DataFrame, measured: Sequence[str] = ()) -> list[str]:
     lines = [f"## {READOUT_NAMES[readout][0].upper()}{READOUT_NAMES[readout][1:]}", ""]
     plain = rows[(rows["operation"] == "none") & (rows["subset"] == "all")]
+    columns = _beside_flip_rate(measured)
     lines += [
         "Before any operation, all items:",
         "",
-        f"| checkpoint | benchmark | K | items | {' | '.join(COLUMNS.values())} | letter mass | cell |",
-        "|---|---|" + "---:|" * (len(COLUMNS) + 3) + "---|",
+        f"| checkpoint | benchmark | K | items | {' | '.join(columns.values())} | letter mass | cell |",
+        "|---|---|" + "---:|" * (len(columns) + 3) + "---|",
     ]
     for r in plain.sort_values(["checkpoint", "K", "benchmark"]).to_dict("records"):
-        values = " | ".join(_number(r[c]) for c in COLUMNS)
+        values = " | ".join(_number(r[c]) for c in columns)
         mass = _number(r["median_mass"])
         lines.append(
             f"| {r['checkpoint']} | {r['benchmark']} | {r['K']} | {r['n_items']} | {values} | {mass} | "
@@ -155,5 +167,17 @@ def _readout(readout: str, rows: pd.DataFrame) -> list[str]:
     return [*lines, ""]
 
 
+def _beside_flip_rate(measured: Sequence[str]) -> dict[str, str]:
+    """The columns of a summary with those of the noise floor right after the flip rate."""
+    columns = {}
+    for column, title in COLUMNS.items():
+        columns[column] = title
+        if column == "flip_rate":
+            columns |= {name: NOISE_COLUMNS[name] for name in measured}
+    return columns
+
+
 def _number(value: float | None) -> str:
-    return "" if value is None or pd.isna(value) else f"{value:.3f}"
+    if value is None or pd.isna(value):
+        return ""
+    return str(value) if isinstance(value, int) else f"{value:.3f}"

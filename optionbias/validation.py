@@ -72,7 +72,7 @@ def _give_types(config: dict[str, Any], properties: dict[str, Any], defs: dict[s
         entry = properties.get(key, {})
         if "$ref" in entry:
             entry = defs[entry["$ref"].removeprefix("#/$defs/")]
-        kind = entry.get("type")
+        kind = entry.get("type") or next((e["type"] for e in entry.get("oneOf", [])), None)
         if kind == "object" and isinstance(value, dict):
             _give_types(value, entry["properties"], defs)
         elif kind == "boolean" and str(value).lower() in ("true", "false"):

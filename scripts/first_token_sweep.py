@@ -14,11 +14,14 @@ def main(args: argparse.Namespace) -> None:
     from optionbias.sweep import write_sweep
 
     opened = open_checkpoint(
-        args.backend, args.manifest.parent, args.device, args.dtype, args.threads
+        args.backend, args.manifest.parent, args.device, args.dtype, args.threads, args.variant
     )
     items = read_items(args.items)
     if args.sample is not None:
         items = sample_items(items, args.sample, args.seed, args.benchmark, args.readout)
+    if args.reread_items is not None:
+        name = f"noise/{args.readout}"
+        items = sample_items(items, args.reread_items, args.reread_seed, args.benchmark, name)
     cell = Cell(
         args.checkpoint,
         args.benchmark,
@@ -48,6 +51,9 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--resume", action=argparse.BooleanOptionalAction, default=True)
     parser.add_argument("--sample", type=int, help="read this many items, drawn by name")
     parser.add_argument("--seed", type=int, help="of the sample")
+    parser.add_argument("--variant", help="of the noise floor: read with this changed")
+    parser.add_argument("--reread-items", type=int, help="read this many of the items again")
+    parser.add_argument("--reread-seed", type=int, help="of that choice")
     parser.add_argument("--journal", type=Path, required=True)
     parser.add_argument("--output", type=Path, required=True)
     parser.add_argument("--log", type=Path)

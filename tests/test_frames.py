@@ -25,7 +25,7 @@ CELLS = (
     "reorder_disagreement, f, g, h, b, accuracy_by_letter"
 ).split(", ")
 VECTORS = ("f", "g", "h", "b", "accuracy_by_letter")
-CSV_FILES = ("cells", "calibration", "priors", "identities")
+CSV_FILES = ("cells", "calibration", "priors", "identities", "noise")
 
 
 def rows_of(name: str) -> list[dict[str, str]]:

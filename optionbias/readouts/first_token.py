@@ -154,7 +154,7 @@ def read_cell(cell: Cell, opened: Opened, journal_root: Path, resume: bool = Tru
 
     places: dict[int, slice] = {}
     with Progress(cell.label, len(items), "items") as progress:
-        for number, found in _in_order(chunks(), reader, opened.workers):
+        for number, found in in_order(chunks(), reader, opened.workers):
             journal.save(number, {"logp": found.logp, "mass": found.mass})
             rows = places.pop(number)
             scores.put(rows, found)
@@ -171,7 +171,7 @@ def read_cell(cell: Cell, opened: Opened, journal_root: Path, resume: bool = Tru
     )
 
 
-def _in_order(
+def in_order(
     chunks: Iterator[tuple[int, list[Asked]]], reader: Reader, workers: int
 ) -> Iterator[tuple[int, LetterScores]]:
     """Read chunks with some workers, each chunk by one of them; yields them in order.

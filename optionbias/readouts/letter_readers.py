@@ -6,23 +6,35 @@ from pathlib import Path
 
 import torch
 
-from optionbias.readouts.checkpoints import load, pick_device, pick_dtype
+from optionbias.readouts.checkpoints import DTYPES, load, pick_device, pick_dtype
 from optionbias.readouts.first_token import Opened
+from optionbias.readouts.forward import PlainReader
 from optionbias.readouts.matrix_path import use_fastest
 from optionbias.readouts.shared_prefix import BUDGETS, open_reader
 from optionbias.readouts.vllm_engine import VllmEngine
 from optionbias.readouts.vllm_letters import VllmReader
 
 
-def open_checkpoint(backend: str, folder: Path, device: str, dtype: str, threads: int) -> Opened:
+def open_checkpoint(
+    backend: str, folder: Path, device: str, dtype: str, threads: int, variant: str | None = None
+) -> Opened:
     """Open the checkpoint resolved in `folder` with a config's `backend`, `device` and `dtype`.
 
     On a CPU each of `threads` workers reads its own chunks with one thread of the library's, which
     is faster than sharing every product and gives the same numbers for any number of threads.
 
+    A `variant` of the noise floor (`optionbias.noise`) changes one of these: the dtype, the backend,
+    or with `alone` the batch, so that every prompt has a forward pass of its own.
+
     Raises:
         CheckpointError: the checkpoint cannot be loaded, or the backend is not there.
     """
+    if variant == "vllm":
+        backend = variant
+    elif variant in DTYPES:
+        dtype = variant
+    elif variant == "alone":
+        backend = "transformers"
     if backend == "vllm":
         engine = VllmEngine(folder, device, dtype)
         return Opened(
@@ -37,7 +49,11 @@ def open_checkpoint(backend: str, folder: Path, device: str, dtype: str, threads
     use_fastest(model, BUDGETS["cpu"])
     name = manifest["checkpoint"]
     return Opened(
-        lambda letters, sample: open_reader(model, letters, name, sample),
+        lambda letters, sample: (
+            PlainReader(model, letters, name, budget=1)
+            if variant == "alone"
+            else open_reader(model, letters, name, sample)
+        ),
         tokenizer,
         manifest,
         getattr(model.config.get_text_config(), "max_position_embeddings", None),

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from optionbias.factors import kl_to_uniform
 from optionbias.identities import TOLERANCE
 from optionbias.tables import names
-from optionbias.tables.inputs import Inputs
+from optionbias.tables.inputs import Inputs, floor_note
 from optionbias.tables.table import Block, Entry, Table
 
 DEFINITION = "definition"
@@ -141,6 +141,8 @@ def _row(
         return Entry(row, column, value if n else nan, n=n, note=note)
 
     left = cells[reading.column].to_numpy(dtype=np.float64)
+    if reading.column == "flip_rate":
+        note = "; ".join(filter(None, [note, floor_note(cells)]))
     entries = [
         Entry(row, DEFINITION, reading.definition),
         Entry(row, BALANCED, reading.balanced),

@@ -72,3 +72,11 @@ class Inputs:
             return ""
         noun = "checkpoint" if n == 1 else "checkpoints"
         return f"rests on {n} {noun}, so intervals over checkpoints are only indicative"
+
+
+def floor_note(cells: pd.DataFrame) -> str:
+    """What is said beside a mean flip rate: the repeat disagreement of its cells; empty if not measured."""
+    known = cells["repeat_disagreement"].dropna()
+    if known.empty:
+        return ""
+    return f"repeat disagreement: mean {known.mean():.4f}, largest {known.max():.4f} over {len(known)} cells"

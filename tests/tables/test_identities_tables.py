@@ -46,7 +46,7 @@ def made(letters: list[list[int]], gold: list[int]) -> SimpleNamespace:
     found = residuals(statistics, z, design)
     key = {"readout": "first-token", "design": "cyclic", "operation": "none", "subset": "all"}
     frame = pd.DataFrame([{**key, "identity": i, "residual": r} for i, r in found.items()])
-    cells = pd.DataFrame([as_row(statistics)])
+    cells = pd.DataFrame([as_row(statistics) | {"repeat_disagreement": math.nan}])
     return SimpleNamespace(first_token=cells, read=lambda name: {"identities": frame}[name])
 
 

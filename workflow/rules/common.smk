@@ -12,7 +12,7 @@ from snakemake.settings.types import DeploymentMethod
 if workflow.basedir not in sys.path:
     sys.path.insert(0, workflow.basedir)
 
-from optionbias import catalogue, endpoint, provenance, validation
+from optionbias import catalogue, endpoint, noise, provenance, validation
 from optionbias.benchmarks import registry
 from optionbias.cohort import Cohort, locate, read_cohort, write_described
 from optionbias.items import ItemsError, check_user_benchmark
@@ -77,14 +77,18 @@ def with_conda() -> bool:
     return DeploymentMethod.CONDA in methods
 
 
-def python_of(readouts: tuple[str, ...]) -> str:
+def python_of(readouts: tuple[str, ...], reread: str = "") -> str:
     """The Python of the jobs of some readouts: where they may use vLLM, that of `make vllm`."""
     wanted = {
         "vllm": True,
         "auto": readouts == GENERATED_READOUTS,
         "transformers": False,
     }
-    own = wanted[config["backend"]] and VLLM_PYTHON.is_file() and not with_conda()
+    own = (
+        (wanted[config["backend"]] or "vllm" in reread)
+        and VLLM_PYTHON.is_file()
+        and not with_conda()
+    )
     return str(VLLM_PYTHON) if own else "python"
 
 
@@ -221,9 +225,35 @@ def sweep_inputs(wanted) -> list[str]:
     return [sweep_path(SWEEPS, *cell) for cell in cells]
 
 
+# Re-reads for the noise floor: which variants, and where they lie.
+NOISE = noise.variants(config["noise_floor"])
+NOISE_FOLDER = f"{SWEEPS}/noise"
+
+
+def reread_inputs(benchmark: str) -> list[str]:
+    """The re-reads of a benchmark's cells: those that are made, or of given sweeps those there are."""
+    paths = [
+        sweep_path(f"{NOISE_FOLDER}/{variant}", *cell)
+        for cell in COHORT.cells
+        if cell.benchmark == benchmark and cell.readout in FIRST_TOKEN_READOUTS
+        for variant in NOISE
+    ]
+    return paths if ASKS else [path for path in paths if Path(path).is_file()]
+
+
+def reread_arguments(reread: str) -> list[str]:
+    """How and how much of a cell is read again, from the wildcard `reread` (noise/VARIANT/ or nothing)."""
+    if not reread:
+        return []
+    variant = reread.split("/")[1]
+    size, seed = str(config["noise_items"]), str(config["seed"])
+    return ["--variant", variant, "--reread-items", size, "--reread-seed", seed]
+
+
 BENCHMARKS = sorted({cell.benchmark for cell in COHORT.cells})
 FIVE_SHOT = sorted({c.benchmark for c in COHORT.cells if c.readout == "five-shot"})
-TABLES, FIGURES = list(catalogue.TABLES), list(catalogue.FIGURES)
+TABLES = [t for t in catalogue.TABLES if t != "noise" or NOISE]
+FIGURES = list(catalogue.FIGURES)
 ANALYSES = list(catalogue.ANALYSES)
 
 
@@ -376,6 +406,7 @@ wildcard_constraints:
     checkpoint="|".join(map(re.escape, COHORT.checkpoints)),
     readout="|".join(READOUTS),
     part="items|exemplars",
+    reread=f"(noise/({'|'.join(noise.VARIANTS)})/)?",
     analysis="|".join(ANALYSES),
-    table="|".join(TABLES),
+    table="|".join(catalogue.TABLES),
     figure="|".join(FIGURES),

@@ -10,13 +10,15 @@ SCORES = (
     "pair_reversals",
     "halves",
     "sweeps",
+    "noise",
 )
-SCORES_CSV = ("cells", "identities", "calibration", "priors")
+SCORES_CSV = ("cells", "identities", "calibration", "priors", "noise")
 
 
 rule score_benchmark:
     input:
         sweeps=lambda wc: sweep_inputs(lambda cell: cell.benchmark == wc.benchmark),
+        rereads=lambda wc: reread_inputs(wc.benchmark),
     output:
         expand("results/statistics/{{benchmark}}/{name}.parquet", name=SCORES),
     log:
@@ -30,6 +32,7 @@ rule score_benchmark:
         sweeps=lambda wc: [
             sweep_path(SWEEPS, *c) for c in COHORT.cells if c.benchmark == wc.benchmark
         ],
+        noise=["--noise", NOISE_FOLDER, "--variants", *NOISE] if NOISE else [],
         seed=config["seed"],
         repetitions=config["repetitions"],
         simulated="--simulated" if COHORT.simulated else "",
@@ -38,7 +41,7 @@ rule score_benchmark:
     shell:
         """
         python -m scripts.score_benchmark --benchmark {wildcards.benchmark} --k {params.k} --sweeps {params.sweeps:q} \
-            --seed {params.seed} --repetitions {params.repetitions} {params.simulated} \
+            {params.noise:q} --seed {params.seed} --repetitions {params.repetitions} {params.simulated} \
             --folder {params.folder:q} --log {log:q}
         """
 

@@ -56,11 +56,11 @@ elif config["sweeps"] is None:
             ),
             manifest="results/checkpoints/{checkpoint}/checkpoint.json",
         output:
-            "results/sweeps/{readout}/{benchmark}/{checkpoint}.parquet",
+            "results/sweeps/{reread}{readout}/{benchmark}/{checkpoint}.parquet",
         log:
-            "results/logs/first_token_sweep/{readout}/{benchmark}/{checkpoint}.log",
+            "results/logs/first_token_sweep/{reread}{readout}/{benchmark}/{checkpoint}.log",
         benchmark:
-            "results/benchmarks/first_token_sweep/{readout}/{benchmark}/{checkpoint}.tsv"
+            "results/benchmarks/first_token_sweep/{reread}{readout}/{benchmark}/{checkpoint}.tsv"
         wildcard_constraints:
             readout="|".join(FIRST_TOKEN_READOUTS),
         conda:
@@ -89,11 +89,12 @@ elif config["sweeps"] is None:
                 if sample_size(wc.readout) is not None
                 else []
             ),
+            reread=lambda wc: reread_arguments(wc.reread),
             exemplars=lambda wc, input: (
                 ["--exemplars", input.exemplars] if input.exemplars else []
             ),
             # A function of `input` is not compared by Snakemake: where vLLM lies changes nothing.
-            python=lambda wc, input: python_of(FIRST_TOKEN_READOUTS),
+            python=lambda wc, input: python_of(FIRST_TOKEN_READOUTS, wc.reread),
             code=code_digests("scripts/first_token_sweep.py"),
         shell:
             """
@@ -102,7 +103,7 @@ elif config["sweeps"] is None:
                 --checkpoint {wildcards.checkpoint} --k {params.k} --items {input.item_file:q} \
                 {params.exemplars:q} --manifest {input.manifest:q} --backend {params.backend} --device {params.device} --dtype {params.dtype} --threads {threads} \
                 --chunk-items {params.chunk_items} {params.resume} \
-                {params.sample:q} --journal results/journal \
+                {params.sample:q} {params.reread:q} --journal results/journal \
                 --output {output:q} --log {log:q}
             """
 
