@@ -93,7 +93,9 @@ class VllmEngine:
         self._room: int | None = None
         self.tokenizer = load_tokenizer(self.name, where, options)
         config = transformers.AutoConfig.from_pretrained(where, **options)
-        self.limit: int | None = getattr(config.get_text_config(), "max_position_embeddings", None)
+        text_config = config.get_text_config()
+        self.limit: int | None = getattr(text_config, "max_position_embeddings", None)
+        self._heads = int(getattr(text_config, "num_attention_heads", 1))
         try:
             settings = transformers.GenerationConfig.from_pretrained(where, **options)
         except OSError:  # a checkpoint need not come with any
@@ -156,7 +158,7 @@ class VllmEngine:
                     enable_prefix_caching=True,
                     # Compiling takes minutes on a CPU, a cell often less.
                     enforce_eager=on_cpu,
-                    tensor_parallel_size=1 if on_cpu else max(1, torch.cuda.device_count()),
+                    tensor_parallel_size=1 if on_cpu else self._gpus(),
                     **({"block_size": CPU_BLOCK} if on_cpu else {}),
                 )
             except (
@@ -168,6 +170,11 @@ class VllmEngine:
                 ) from error
             self._check()
         return self._llm
+
+    def _gpus(self) -> int:
+        """All GPUs that the job sees, where the attention heads spread over them evenly; else one."""
+        gpus = max(1, torch.cuda.device_count())
+        return gpus if self._heads % gpus == 0 else 1
 
     def _check(self) -> None:
         """The reference prompt of a converted checkpoint must read as it did at conversion."""
