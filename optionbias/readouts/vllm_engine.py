@@ -92,7 +92,13 @@ class VllmEngine:
         self._llm: Any = None
         self._room: int | None = None
         self.tokenizer = load_tokenizer(self.name, where, options)
-        config = transformers.AutoConfig.from_pretrained(where, **options)
+        try:
+            config = transformers.AutoConfig.from_pretrained(where, **options)
+        except Exception as error:  # whatever a broken file makes the library raise
+            raise CheckpointError(
+                f"checkpoint {self.name}: cannot read the config.json of {where}: "
+                f"{' '.join(str(error).split())[:300]}"
+            ) from error
         text_config = config.get_text_config()
         self.limit: int | None = getattr(text_config, "max_position_embeddings", None)
         self._heads = int(getattr(text_config, "num_attention_heads", 1))
