@@ -147,6 +147,10 @@ class VllmEngine:
         outputs = self.run(prompts, max_tokens=1, logprob_token_ids=list(letters))
         return [[o.logprobs[0][letter].logprob for letter in letters] for o in outputs]
 
+    def forget_prefixes(self) -> None:
+        """Empty the prefix cache: what is timed must not profit from what was read before."""
+        self._started().reset_prefix_cache()
+
     def _started(self) -> Any:
         if self._llm is None:
             from vllm import LLM
