@@ -78,7 +78,7 @@ class VllmEngine:
             )
         for name, value in ENVIRONMENT.items():
             os.environ.setdefault(name, value)
-        logging.getLogger("vllm").setLevel(logging.WARNING)
+        logging.getLogger("vllm").setLevel(logging.ERROR)
         import vllm
         from vllm.platforms import current_platform
 
