@@ -7,7 +7,8 @@
 FOLDER holds `checkpoint.json` (`results/checkpoints/NAME`), ITEMS are JSONL files in the format of a
 user's own benchmark, taken evenly over each file, or with `--file-order` from its start. Each way is
 a process of its own in its own environment, loaded and warmed up before the first round; a round
-times every way once, in turning order, while the others sleep. The engine's and vLLM's caches are
+times every way once (or, with `--once`, a slow one in the first round alone), in turning order, while
+the others sleep. The engine's and vLLM's caches are
 emptied before each round. Ratios are medians over rounds of the same round's times.
 
     engine      the shared-prefix engine, as the workflow runs it (a worker a thread)
@@ -36,12 +37,13 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 LM_EVAL_BATCH = 16
 CHUNK_ITEMS = 8
+WARM_UP_ITEMS = 4
 
 
 # --- Workers: each runs in a process, and in its way's own environment. -----------------------------
 
 
-def engine_worker(task: dict[str, Any]) -> Callable[[], dict[str, Any]]:
+def engine_worker(task: dict[str, Any]) -> Callable[[int], dict[str, Any]]:
     """The shared-prefix engine through the function that reads a cell's chunks."""
     import numpy as np
 
@@ -65,9 +67,9 @@ def engine_worker(task: dict[str, Any]) -> Callable[[], dict[str, Any]]:
         if type(m).__name__ == "PackedLinear"
     )
 
-    def run() -> dict[str, Any]:
+    def run(n: int) -> dict[str, Any]:
         reader = SharedPrefixReader(model.model, task["letters"], "timed", task["budget"])
-        chunks = iter([(a, asked[a : a + CHUNK_ITEMS]) for a in range(0, len(asked), CHUNK_ITEMS)])
+        chunks = iter([(a, asked[a : min(n, a + CHUNK_ITEMS)]) for a in range(0, n, CHUNK_ITEMS)])
         found = [scores for _, scores in in_order(chunks, reader, opened.workers)]
         logp = np.concatenate([scores.logp for scores in found])
         return {"logp": logp.tolist(), "tokens": reader.tokens_run, "parameters": parameters}
@@ -102,7 +104,7 @@ def matrix_rate(model: Any, threads: int) -> float:
         return sum(pool.map(work, [0.4] * threads))
 
 
-def plain_worker(task: dict[str, Any]) -> Callable[[], dict[str, Any]]:
+def plain_worker(task: dict[str, Any]) -> Callable[[int], dict[str, Any]]:
     """Whole prompts in batches of equal length."""
     import torch
 
@@ -115,10 +117,10 @@ def plain_worker(task: dict[str, Any]) -> Callable[[], dict[str, Any]]:
     use_fastest(model, 1024)
     reader = PlainReader(model, task["letters"], "timed", 4096 if device == "cpu" else 65536)
     asked = [Asked([tuple(p) for p in item["prompts"]]) for item in task["items"]]
-    return lambda: {"logp": reader.read(asked).logp.tolist()}
+    return lambda n: {"logp": reader.read(asked[:n]).logp.tolist()}
 
 
-def vllm_worker(task: dict[str, Any]) -> Callable[[], dict[str, Any]]:
+def vllm_worker(task: dict[str, Any]) -> Callable[[int], dict[str, Any]]:
     """The workflow's own vLLM backend; its cache is emptied before each round."""
     from optionbias.readouts.forward import Asked
     from optionbias.readouts.vllm_engine import VllmEngine
@@ -128,14 +130,14 @@ def vllm_worker(task: dict[str, Any]) -> Callable[[], dict[str, Any]]:
     reader = VllmReader(engine, task["letters"])
     asked = [Asked([tuple(p) for p in item["prompts"]]) for item in task["items"]]
 
-    def run() -> dict[str, Any]:
-        return {"logp": reader.read(asked).logp.tolist()}
+    def run(n: int) -> dict[str, Any]:
+        return {"logp": reader.read(asked[:n]).logp.tolist()}
 
     run.before = lambda: engine.forget_prefixes()  # type: ignore[attr-defined]
     return run
 
 
-def lm_eval_worker(task: dict[str, Any]) -> Callable[[], dict[str, Any]]:
+def lm_eval_worker(task: dict[str, Any]) -> Callable[[int], dict[str, Any]]:
     """One log-likelihood request a letter; the harness answers those of a prompt from one pass."""
     import math
 
@@ -156,8 +158,10 @@ def lm_eval_worker(task: dict[str, Any]) -> Callable[[], dict[str, Any]]:
         for letter in letters
     ]
 
-    def run() -> dict[str, Any]:
-        found = lm.loglikelihood(requests, disable_tqdm=True)
+    each = len(requests) // len(task["items"])
+
+    def run(n: int) -> dict[str, Any]:
+        found = lm.loglikelihood(requests[: n * each], disable_tqdm=True)
         rows = []
         for start in range(0, len(found), len(letters)):
             row = [value for value, _ in found[start : start + len(letters)]]
@@ -190,11 +194,11 @@ def work(way: str, task_file: str) -> None:
         torch.set_num_threads(task["threads"])
     run = WORKERS[way](task)
     print(json.dumps({"ready": True}), file=answers, flush=True)
-    for _ in sys.stdin:
+    for line in sys.stdin:
         getattr(run, "before", lambda: None)()
         rate = getattr(run, "rate", lambda: None)
         rates, cpu, start = [rate()], time.process_time(), time.perf_counter()
-        found = run()
+        found = run(int(line))
         found |= {
             "seconds": time.perf_counter() - start,
             "cpu": time.process_time() - cpu,
@@ -301,7 +305,7 @@ def report(name: str, task: dict[str, Any], runs: dict[str, list[dict[str, Any]]
         line = f"  {way:8} {spread(rates)} prompts/s, {each[-1]['memory']:.1f} GiB"
         if way != "engine" and "engine" in runs:
             ratios = [
-                r["seconds"] / e["seconds"] for r, e in zip(each, runs["engine"], strict=True)
+                r["seconds"] / e["seconds"] for r, e in zip(each, runs["engine"], strict=False)
             ]
             ours, theirs = (np.array(x[-1]["logp"]) for x in (runs["engine"], each))
             line += (
@@ -335,6 +339,7 @@ def main() -> None:
     parser.add_argument("--file-order", action="store_true")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--ways", nargs="+", default=["engine", "plain"], choices=list(WORKERS))
+    parser.add_argument("--once", nargs="*", default=[], help="ways timed in the first round alone")
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--budget", type=int, help="tokens of one pass of the engine")
     parser.add_argument("--dtype", default="float32")
@@ -352,9 +357,12 @@ def main() -> None:
             for number in range(args.rounds + 1):
                 turn = args.ways[number % len(args.ways) :] + args.ways[: number % len(args.ways)]
                 for way in turn:
+                    if way in args.once and number > 1:
+                        continue
                     process = processes[way]
                     assert process.stdin is not None
-                    print("run", file=process.stdin, flush=True)
+                    items = len(task["items"]) if number else WARM_UP_ITEMS
+                    print(items, file=process.stdin, flush=True)
                     found = answer(process, way, args)
                     if number:  # the first round warms up
                         runs[way].append(found)

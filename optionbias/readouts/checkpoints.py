@@ -234,7 +234,7 @@ def check_reference(manifest: dict[str, Any], found: list[float], folder: Path) 
 
 
 def load(folder: Path, device: str, dtype: str) -> tuple[Any, Any, dict[str, Any]]:
-    """Load the model and tokeniser that `prepare` resolved in `folder`.
+    """Load the model and tokeniser that `prepare` resolved in `folder`, over all GPUs that there are.
 
     Returns (model in evaluation mode, tokeniser, manifest).
 
@@ -250,7 +250,11 @@ def load(folder: Path, device: str, dtype: str) -> tuple[Any, Any, dict[str, Any
             f"{transformers.__version__} is installed; remove {folder} to convert it again"
         )
     tokenizer = load_tokenizer(name, where, options)
-    model = _pretrained_model(name, where, dtype=DTYPES[dtype], **options).to(device)
+    several = device == "cuda" and torch.cuda.device_count() > 1
+    if several:  # as many as the job was given: its layers are spread over all of them
+        options["device_map"] = "auto"
+    model = _pretrained_model(name, where, dtype=DTYPES[dtype], **options)
+    model = model if several else model.to(device)
     if "reference" in manifest and dtype == "float32":
         check_reference(manifest, _reference(model, tokenizer, name), folder)
     return model, tokenizer, manifest

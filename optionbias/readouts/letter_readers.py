@@ -8,11 +8,14 @@ import torch
 
 from optionbias.readouts.checkpoints import DTYPES, load, pick_device, pick_dtype
 from optionbias.readouts.first_token import Opened
-from optionbias.readouts.forward import PlainReader
+from optionbias.readouts.forward import Asked, PlainReader
 from optionbias.readouts.matrix_path import use_fastest
 from optionbias.readouts.shared_prefix import BUDGETS, open_reader
 from optionbias.readouts.vllm_engine import VllmEngine
 from optionbias.readouts.vllm_letters import VllmReader
+
+# Tokens by which another ordering of the longest item may be longer, and one for the answer.
+SLACK = 64
 
 
 def open_checkpoint(
@@ -37,10 +40,14 @@ def open_checkpoint(
         backend = "transformers"
     if backend == "vllm":
         engine = VllmEngine(folder, device, dtype)
-        return Opened(
-            lambda letters, _: VllmReader(engine, letters),
-            engine.tokenizer, engine.manifest, engine.limit, 1,
-        )  # fmt: skip
+
+        def open_vllm(letters: list[int], sample: list[Asked]) -> VllmReader:
+            # The sample holds the longest item, under some of its orderings.
+            longest = max(len(prompt) for asked in sample for prompt in asked.prompts)
+            engine.reserve(min(longest + SLACK, engine.limit or longest + SLACK))
+            return VllmReader(engine, letters)
+
+        return Opened(open_vllm, engine.tokenizer, engine.manifest, engine.limit, 1)
     device = pick_device(device)
     on_cpu = device == "cpu"
     if on_cpu:

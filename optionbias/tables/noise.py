@@ -56,7 +56,13 @@ def table_noise(inputs: Inputs) -> Table:
         blocks.append(Block(f"{name[0].upper()}{name[1:]}", entries))
     if not blocks:
         blocks = [Block("", [Entry("cells", "read again", 0, note=NOT_MEASURED)])]
-    digits = {FLIP_RATE: 3, NEAR_TIES: 0, "read again": 0, LARGEST: 5, **dict.fromkeys(HOW.values(), 3)}
+    digits = {
+        FLIP_RATE: 3,
+        NEAR_TIES: 0,
+        "read again": 0,
+        LARGEST: 5,
+        **dict.fromkeys(HOW.values(), 3),
+    }
     return Table("noise", CAPTION, blocks, digits, corner="Cell")
 
 
