@@ -88,7 +88,7 @@ def main() -> None:
                 dataclasses.replace(in_file[i % len(in_file)], id=f"item-{i:06d}")
                 for i in range(size)
             ]
-            cell = Cell("timed", "timed", args.readout, items, (), orderings, 8)
+            cell = Cell("timed", "timed", args.readout, items, (), orderings, 4)
             with tempfile.TemporaryDirectory() as journal:
                 start = time.perf_counter()
                 read_cell(cell, opened, Path(journal))
@@ -103,7 +103,7 @@ def main() -> None:
             f"{size} items x {len(orderings)} orderings: {1e3 * per_item[size]:.1f} ms an item "
             f"({per_item[size] / per_item[first]:.3f} of {first} items), peak {memory[size]:.2f} GiB"
         )
-    cell = Cell("timed", "timed", args.readout, in_file[: args.sizes[0]], (), orderings, 8)
+    cell = Cell("timed", "timed", args.readout, in_file[: args.sizes[0]], (), orderings, 4)
     prompts = Prompts(cell, opened.tokenizer)
     asked = [prompts.asked(item).prompts for item in cell.items]
     plain = sum(len(p) for each in asked for p in each)

@@ -36,7 +36,7 @@ from typing import Any
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 LM_EVAL_BATCH = 16
-CHUNK_ITEMS = 8
+CHUNK_ITEMS = 4
 WARM_UP_ITEMS = 4
 
 

@@ -10,7 +10,7 @@ def main(args: argparse.Namespace) -> None:
     from optionbias.items import read_items, sample_items
     from optionbias.readouts.first_token import read_cell, readout_orderings
     from optionbias.readouts.letter_readers import open_checkpoint
-    from optionbias.readouts.reading import Cell
+    from optionbias.readouts.reading import Cell, chunk_items
     from optionbias.sweep import write_sweep
 
     opened = open_checkpoint(
@@ -22,14 +22,15 @@ def main(args: argparse.Namespace) -> None:
     if args.reread_items is not None:
         name = f"noise/{args.readout}"
         items = sample_items(items, args.reread_items, args.reread_seed, args.benchmark, name)
+    orderings = readout_orderings(args.readout, args.k)
     cell = Cell(
         args.checkpoint,
         args.benchmark,
         args.readout,
         items,
         read_items(args.exemplars) if args.exemplars else (),
-        readout_orderings(args.readout, args.k),
-        args.chunk_items,
+        orderings,
+        chunk_items(args.chunk_items, len(orderings), opened.device),
     )
     write_sweep(args.output, read_cell(cell, opened, args.journal, args.resume))
 

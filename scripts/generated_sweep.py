@@ -12,8 +12,8 @@ def main(args: argparse.Namespace) -> None:
 
     from optionbias.items import read_items, sample_items
     from optionbias.readouts.backends import open_engine
-    from optionbias.readouts.generation import chunk_items, read_cell, readout_orderings
-    from optionbias.readouts.reading import Cell
+    from optionbias.readouts.generation import read_cell, readout_orderings
+    from optionbias.readouts.reading import Cell, chunk_items
     from optionbias.readouts.traces import write_traces
     from optionbias.sweep import write_sweep
 

@@ -55,6 +55,7 @@ class Opened(NamedTuple):
         manifest: the checkpoint's, with `source` and `revision`.
         context: tokens that its context holds, None if it does not say.
         workers: threads that may read chunks at the same time.
+        device: where it runs: cpu or cuda.
     """
 
     open_reader: Callable[[list[int], list[Asked]], Reader]
@@ -62,6 +63,7 @@ class Opened(NamedTuple):
     manifest: dict[str, Any]
     context: int | None = None
     workers: int = 1
+    device: str = "cpu"
 
 
 def readout_orderings(readout: str, k: int) -> Orderings:

@@ -29,8 +29,6 @@ from optionbias.sweep import Sweep
 READOUTS = ("chain-of-thought", "direct-answer")
 # Modules that shape a text: a journal of other code is another journal. The engine adds its own.
 SHAPING = ("optionbias.prompts", "optionbias.readouts.letters")
-# On a GPU a chunk holds at least this many prompts, so that an engine that batches as it goes is busy.
-PROMPTS_ON_GPU = 512
 # How the text of a model that goes on to write another item begins.
 NEXT_QUESTION = "\nQuestion:"
 FINISHES = ("stop", "length")
@@ -75,11 +73,6 @@ class Engine(Protocol):
 
     def generate(self, prompts: Sequence[Sequence[int]], max_tokens: int) -> list[Generated]:
         """Continue each prompt (token ids) greedily by at most `max_tokens`, in the order given."""
-
-
-def chunk_items(asked: int, orderings: int, device: str) -> int:
-    """Items of a chunk: what is asked for, and on a GPU at least `PROMPTS_ON_GPU` prompts."""
-    return max(asked, PROMPTS_ON_GPU // orderings) if device == "cuda" else asked
 
 
 def readout_orderings(k: int) -> Orderings:

@@ -47,7 +47,9 @@ def open_checkpoint(
             engine.reserve(min(longest + SLACK, engine.limit or longest + SLACK))
             return VllmReader(engine, letters)
 
-        return Opened(open_vllm, engine.tokenizer, engine.manifest, engine.limit, 1)
+        return Opened(
+            open_vllm, engine.tokenizer, engine.manifest, engine.limit, 1, engine.about["device"]
+        )
     device = pick_device(device)
     on_cpu = device == "cpu"
     if on_cpu:
@@ -65,4 +67,5 @@ def open_checkpoint(
         manifest,
         getattr(model.config.get_text_config(), "max_position_embeddings", None),
         threads if on_cpu else 1,
+        device,
     )

@@ -15,6 +15,9 @@ from optionbias.item import Item
 from optionbias.orderings import Orderings
 from optionbias.prompts import exemplars_of, template_digest
 
+# On a GPU a chunk holds at least this many prompts, so that it is busy.
+PROMPTS_ON_GPU = 512
+
 
 class ContextError(ValueError):
     """Prompts that a checkpoint's context cannot hold."""
@@ -61,6 +64,11 @@ class Cell:
             chunk.append(item)
         if chunk:
             yield number, chunk
+
+
+def chunk_items(asked: int, orderings: int, device: str) -> int:
+    """Items of a chunk: what is asked for, and on a GPU at least `PROMPTS_ON_GPU` prompts."""
+    return max(asked, PROMPTS_ON_GPU // orderings) if device == "cuda" else asked
 
 
 def check_context(cell: Cell, lengths: Mapping[str, int], limit: int | None) -> None:

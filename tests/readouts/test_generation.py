@@ -16,9 +16,9 @@ import transformers
 from optionbias.item import Item
 from optionbias.prompts import chain_of_thought_prompt, prompt
 from optionbias.readouts import generation
-from optionbias.readouts.generation import Generated, chunk_items, read_cell, readout_orderings
+from optionbias.readouts.generation import Generated, read_cell, readout_orderings
 from optionbias.readouts.letters import encode
-from optionbias.readouts.reading import Cell, ContextError
+from optionbias.readouts.reading import Cell, ContextError, chunk_items
 from optionbias.readouts.traces import read_traces, write_traces
 from optionbias.readouts.transformers_engine import TransformersEngine, closing_tokens
 from optionbias.sweep import read_sweep, write_sweep
