@@ -6,6 +6,7 @@ from pathlib import Path
 
 import torch
 
+from optionbias.readouts.allocation import keep_freed_memory
 from optionbias.readouts.checkpoints import DTYPES, load, pick_device, pick_dtype
 from optionbias.readouts.first_token import Opened
 from optionbias.readouts.forward import Asked, PlainReader
@@ -54,6 +55,7 @@ def open_checkpoint(
     on_cpu = device == "cpu"
     if on_cpu:
         torch.set_num_threads(1)
+        keep_freed_memory()
     model, tokenizer, manifest = load(folder, device, pick_dtype(dtype, device))
     use_fastest(model, BUDGETS["cpu"])
     name = manifest["checkpoint"]
