@@ -16,6 +16,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
 import torch
 from transformers import AttentionInterface
 
@@ -52,6 +53,51 @@ class Stem:
         return parts[0]
 
 
+@dataclass(frozen=True)
+class Gather:
+    """Row numbers of a group of B nodes, padded to Lq queries and Lk keys.
+
+    Inputs are rows of (token, head), the output is rows of (node, group, query, key head).
+
+    Attributes:
+        queries: (B * Hkv * G * Lq,) rows of the queries, heads that share keys folded.
+        keys: (B * Hkv * Lk,) rows of keys and values.
+        shape: (B, Hkv, G, Lq, Lk).
+        tokens: (n,) the tokens that are real queries here.
+        out: (n, Hkv, G) where their outputs lie.
+        lse: (n, Hkv, G) where their log-sum-exps lie, in rows of (node, key head, group, query).
+    """
+
+    queries: torch.Tensor
+    keys: torch.Tensor
+    shape: tuple[int, int, int, int, int]
+    tokens: torch.Tensor
+    out: torch.Tensor
+    lse: torch.Tensor
+
+    @property
+    def n_rows(self) -> int:
+        """Rows of its output."""
+        return self.queries.numel()
+
+    @classmethod
+    def of(cls, paths: Paths, groups: int, kv_heads: int, device: torch.device) -> Gather:
+        """The gather of some paths for a layer's numbers of heads."""
+        lines, n_queries = paths.queries.shape
+        head, group = np.arange(kv_heads)[:, None], np.arange(groups)
+        asked = paths.queries.clip(min=0)[:, None, None, :] * (kv_heads * groups)
+        queries = asked + (head * groups + group)[None, :, :, None]
+        keys = paths.keys.clip(min=0)[:, None, :] * kv_heads + np.arange(kv_heads)[None, :, None]
+        line, query = np.nonzero(paths.queries >= 0)
+        line, query = line[:, None, None], query[:, None, None]
+        out = ((line * groups + group) * n_queries + query) * kv_heads + head
+        lse = ((line * kv_heads + head) * groups + group) * n_queries + query
+        parts = (queries.ravel(), keys.ravel(), paths.queries[paths.queries >= 0], out, lse)
+        rows, held, tokens, outs, sums = (torch.from_numpy(part).to(device) for part in parts)
+        shape = (lines, kv_heads, groups, n_queries, paths.keys.shape[1])
+        return cls(rows, held, shape, tokens, outs, sums)
+
+
 @dataclass
 class Pass:
     """One forward pass over a pack: its layout, the stem before it, and what it leaves behind."""
@@ -60,27 +106,38 @@ class Pass:
     stem: Stem
     keep: bool = False
     kept: dict[int, Partial] = field(default_factory=dict)
-    _gathers: dict[Any, Any] = field(default_factory=dict)
+    _kept: dict[Any, Any] = field(default_factory=dict)
 
-    def gathers(self, device: torch.device) -> list[tuple[torch.Tensor, ...]]:
-        """Per group of paths: gathered query and key indices, and where its rows are real."""
-        if device not in self._gathers:
-            found = []
-            for paths in self.layout.paths:
-                queries, keys = (
-                    torch.from_numpy(a).to(device) for a in (paths.queries, paths.keys)
+    def gathers(self, groups: int, kv_heads: int, device: torch.device) -> list[Gather]:
+        """Per group of paths, where its rows come from in rows of (token, head)."""
+        key = (groups, kv_heads, device)
+        if key not in self._kept:
+            self._kept[key] = [
+                Gather.of(paths, groups, kv_heads, device) for paths in self.layout.paths
+            ]
+        found: list[Gather] = self._kept[key]
+        return found
+
+    def scatter(self, gathers: list[Gather], key: Any) -> tuple[torch.Tensor, torch.Tensor]:
+        """Where each (token, head) lies among the rows of all groups' outputs, and of their sums."""
+        if ("scatter", key) not in self._kept:
+            tokens = torch.cat([g.tokens for g in gathers])
+            order = torch.argsort(tokens)  # every token once
+            starts = np.cumsum([0, *(g.n_rows for g in gathers)]).tolist()
+            out, lse = (
+                torch.cat(
+                    [getattr(g, part) + start for g, start in zip(gathers, starts, strict=False)]
                 )
-                real = (queries.flatten() >= 0).nonzero().squeeze(1)
-                found.append(
-                    (queries.clamp(min=0), keys.clamp(min=0), real, queries.flatten()[real])
-                )
-            self._gathers[device] = found
-        return list(self._gathers[device])
+                for part in ("out", "lse")
+            )
+            self._kept["scatter", key] = (out[order].flatten(), lse[order].flatten())
+        found: tuple[torch.Tensor, torch.Tensor] = self._kept["scatter", key]
+        return found
 
     def mask(self, number: int, window: int | None, folds: int, like: torch.Tensor) -> torch.Tensor:
         """Additive mask (B, 1, folds * Lq, Lk) of a group of paths: causal, real keys, in the window."""
         key = (number, window, folds, like.dtype, like.device)
-        if key not in self._gathers:
+        if key not in self._kept:
             paths: Paths = self.layout.paths[number]
             at = self.layout.positions
             queries, keys = at[paths.queries][:, :, None], at[paths.keys][:, None, :]
@@ -91,8 +148,8 @@ class Pass:
             mask = torch.zeros(allowed.shape, dtype=like.dtype)
             mask.masked_fill_(torch.from_numpy(~allowed), float("-inf"))
             # Memory-efficient kernels want rows of a multiple of eight numbers.
-            self._gathers[key] = mask.to(like.device).repeat(1, folds, 1)[:, None]
-        kept: torch.Tensor = self._gathers[key]
+            self._kept[key] = mask.to(like.device).repeat(1, folds, 1)[:, None]
+        kept: torch.Tensor = self._kept[key]
         return kept
 
 
@@ -135,48 +192,53 @@ def tree_attention(
     if query.shape[2] != key.shape[2] or query.shape[2] != len(current.layout.tokens):
         raise UnsupportedAttentionError("queries and keys of other lengths than the pack")
     scale = scaling if scaling is not None else query.shape[-1] ** -0.5
-    q, k, v = query[0], key[0], value[0]
+    q, k, v = (x[0].transpose(0, 1) for x in (query, key, value))  # (T, heads, D)
     if current.keep:
-        current.kept[id(module)] = (k, v)
-    heads, length, _ = q.shape
-    q = q.view(k.shape[0], heads // k.shape[0], length, -1)  # (Hkv, G, T, D)
+        current.kept[id(module)] = (key[0], value[0])
+    length, heads, _ = q.shape
     out, lse = _along_paths(current, q, k, v, scale, sliding_window, softcap)
+    q = q.reshape(length, k.shape[1], -1, q.shape[-1])  # (T, Hkv, G, D)
     at = current.layout.positions
     for block in current.layout.blocks:
         _merge(
-            out, lse, q, block.queries, k[:, block.keys], v[:, block.keys],
+            out, lse, q, block.queries, key[0][:, block.keys], value[0][:, block.keys],
             at[block.queries], at[block.keys], scale, sliding_window, softcap,
         )  # fmt: skip
     before = current.stem.after(id(module))
     if before is not None:
-        everything = slice(0, length)
         _merge(
-            out, lse, q, everything, *before,
-            at, torch.arange(current.stem.length).numpy(), scale, sliding_window, softcap,
+            out, lse, q, slice(0, length), *before,
+            at, np.arange(current.stem.length), scale, sliding_window, softcap,
         )  # fmt: skip
-    return out.permute(2, 0, 1, 3).reshape(1, length, heads, -1), None
+    return out.view(1, length, heads, -1), None
 
 
 def _along_paths(
     current: Pass, q: torch.Tensor, k: torch.Tensor, v: torch.Tensor,
     scale: float, window: int | None, softcap: float | None,
 ) -> Partial:  # fmt: skip
-    """Every token to its gathered path: out (Hkv, G, T, Dv) and log-sum-exp (Hkv, G, T)."""
-    kv_heads, groups, length, _ = q.shape
-    out = q.new_empty(kv_heads, groups, length, v.shape[-1])
-    lse = torch.empty(kv_heads, groups, length, dtype=torch.float32, device=q.device)
-    for number, (queries, keys, real, rows) in enumerate(current.gathers(q.device)):
-        lines, n_queries = queries.shape
-        asked = q[:, :, queries].permute(2, 0, 1, 3, 4).flatten(2, 3)  # (B, Hkv, G * Lq, D)
-        held, kept = (x[:, keys].transpose(0, 1) for x in (k, v))  # (B, Hkv, Lk, D)
-        mask = current.mask(number, window, groups, q)
-        o, part = partial_attention(asked, held, kept, mask, scale, softcap)
-        shape = (lines, kv_heads, groups, n_queries)
-        o = o.view(*shape, -1).permute(1, 2, 0, 3, 4).flatten(2, 3)
-        part = part.view(shape).permute(1, 2, 0, 3).flatten(2, 3)
-        out[:, :, rows] = o[:, :, real]
-        lse[:, :, rows] = part[:, :, real]
-    return out, lse
+    """Every token to its gathered path: out (T, Hkv, G, Dv) and log-sum-exp (T, Hkv, G)."""
+    length, heads, _ = q.shape
+    kv_heads = k.shape[1]
+    groups = heads // kv_heads
+    q, k, v = (x.reshape(-1, x.shape[-1]) for x in (q, k, v))
+    gathers = current.gathers(groups, kv_heads, q.device)
+    outs, sums = [], []
+    for number, g in enumerate(gathers):
+        lines, _, _, n_queries, n_keys = g.shape
+        asked = q.index_select(0, g.queries).view(lines, kv_heads, groups * n_queries, -1)
+        held, kept = (x.index_select(0, g.keys).view(lines, kv_heads, n_keys, -1) for x in (k, v))
+        mask = current.mask(number, window, groups, asked)
+        o, lse = partial_attention(asked, held, kept, mask, scale, softcap)
+        outs.append(o.transpose(1, 2).reshape(-1, o.shape[-1]))
+        sums.append(lse.reshape(-1))
+    where, where_lse = current.scatter(gathers, (groups, kv_heads, q.device))
+    out = torch.cat(outs) if len(outs) > 1 else outs[0]
+    shape = (length, kv_heads, groups)
+    return (
+        out.index_select(0, where).view(*shape, -1),
+        torch.cat(sums).index_select(0, where_lse).view(shape),
+    )
 
 
 def _merge(
@@ -194,18 +256,19 @@ def _merge(
         keys, values, key_at = keys[:, first:], values[:, first:], key_at[first:]
         allowed = torch.from_numpy(query_at[:, None] - key_at[None] < window).to(q.device)
         mask = torch.zeros(allowed.shape, dtype=q.dtype, device=q.device)
-        mask = mask.masked_fill_(~allowed, float("-inf")).repeat(q.shape[1], 1)[None, None]
-    part = q[:, :, where]
-    kv_heads, groups, n, _ = part.shape
-    asked = part.flatten(1, 2)[None]  # (1, Hkv, G * n, D)
+        mask = mask.masked_fill_(~allowed, float("-inf")).repeat(q.shape[2], 1)[None, None]
+    part = q[where]
+    n, kv_heads, groups, _ = part.shape
+    asked = part.permute(1, 2, 0, 3).flatten(1, 2)[None]  # (1, Hkv, G * n, D)
     # A token may be out of reach of all of these keys: only the written-out form allows that.
     attend = partial_attention if mask is None else written_out
     o, other = attend(asked, keys[None], values[None], mask, scale, softcap)
-    o, other = o.view(kv_heads, groups, n, -1), other.view(kv_heads, groups, n)
-    mine = lse[:, :, where]
+    o = o.view(kv_heads, groups, n, -1).permute(2, 0, 1, 3)
+    other = other.view(kv_heads, groups, n).permute(2, 0, 1)
+    mine = lse[where]
     weight = torch.sigmoid(other - mine)[..., None].to(out.dtype)
-    out[:, :, where] = torch.lerp(out[:, :, where], o, weight)
-    lse[:, :, where] = torch.logaddexp(mine, other)
+    torch.lerp(out[where], o, weight, out=out[where])
+    torch.logaddexp(mine, other, out=lse[where])
 
 
 def partial_attention(
