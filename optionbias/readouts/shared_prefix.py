@@ -195,6 +195,9 @@ class SharedPrefixReader:
             "checkpoint %s: shared prefixes differ from the plain forward pass by at most %.2g "
             "(root mean square %.2g) on %d prompts", self.name, largest, root, len(found),
         )  # fmt: skip
+        if self.model.device.type == "cuda":
+            peak = torch.cuda.max_memory_allocated(self.model.device) / 2**30
+            LOG.info("checkpoint %s: %.1f GiB of GPU memory at the peak so far", self.name, peak)
         if largest <= most and root <= most_root:
             return None
         return f"log-probabilities differ by up to {largest:.3g} from the plain forward pass"

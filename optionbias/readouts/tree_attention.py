@@ -147,7 +147,6 @@ class Pass:
             allowed |= paths.queries[:, :, None] < 0  # rows of padding are thrown away
             mask = torch.zeros(allowed.shape, dtype=like.dtype)
             mask.masked_fill_(torch.from_numpy(~allowed), float("-inf"))
-            # Memory-efficient kernels want rows of a multiple of eight numbers.
             self._kept[key] = mask.to(like.device).repeat(1, folds, 1)[:, None]
         kept: torch.Tensor = self._kept[key]
         return kept
