@@ -21,7 +21,7 @@ NOISE_FLOOR = (
     "**Noise floor.** The *repeat disagreement* is the share of answers that change when a sample of the "
     "cell is read again in the same order, with another batch, dtype or backend (for closed models: asked "
     "again), the largest where there are several; *near ties* counts the cell's queries whose two leading "
-    "options are closer than that reading's numeric noise. A flip rate near its repeat disagreement is no "
+    "options are closer than another batch alone moves them. A flip rate near its repeat disagreement is no "
     "evidence of order effects. `results/tables/tablenoise.md` has each kind of re-read."
 )
 HOW_TO_READ = (
@@ -127,7 +127,10 @@ def _left_out(sweeps: pd.DataFrame) -> list[str]:
     if rows.empty:
         return []
     listed = "; ".join(f"{r.checkpoint} on {r.benchmark}, {r.readout}" for r in rows.itertuples())
-    text = "have fewer than two items with an answer under every cyclic ordering, and are left out"
+    text = (
+        "have fewer than two items with an answer under every cyclic ordering, and are left out (how "
+        "their texts or replies ended is in the logs of their jobs and in the sweeps' metadata)"
+    )
     return [f"**Left out.** These cells {text}: {listed}.", ""]
 
 

@@ -72,15 +72,20 @@ def _give_types(config: dict[str, Any], properties: dict[str, Any], defs: dict[s
         entry = properties.get(key, {})
         if "$ref" in entry:
             entry = defs[entry["$ref"].removeprefix("#/$defs/")]
-        kind = entry.get("type") or next((e["type"] for e in entry.get("oneOf", [])), None)
+        kind = entry.get("type")
         if kind == "object" and isinstance(value, dict):
             _give_types(value, entry["properties"], defs)
-        elif kind == "boolean" and str(value).lower() in ("true", "false"):
+        elif "boolean" in _listed(kind) and str(value).lower() in ("true", "false"):
             config[key] = str(value).lower() == "true"
         elif kind == "integer":
             config[key] = _whole(value)
         elif isinstance(kind, list) and "null" in kind and value == "null":
             config[key] = None
+
+
+def _listed(kind: Any) -> list[str]:
+    """The types that a schema's `type` allows."""
+    return kind if isinstance(kind, list) else [kind]
 
 
 def _whole(value: Any) -> Any:

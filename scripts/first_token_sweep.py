@@ -14,7 +14,13 @@ def main(args: argparse.Namespace) -> None:
     from optionbias.sweep import write_sweep
 
     opened = open_checkpoint(
-        args.backend, args.manifest.parent, args.device, args.dtype, args.threads, args.variant
+        args.backend,
+        args.manifest.parent,
+        args.device,
+        args.dtype,
+        args.threads,
+        args.variant,
+        args.journal,
     )
     items = read_items(args.items)
     if args.sample is not None:

@@ -33,6 +33,10 @@ def main(args: argparse.Namespace) -> None:
         chunk_items(args.chunk_items, args.k, engine.about["device"]),
     )
     sweep, traces = read_cell(cell, engine, manifest, args.journal, args.max_tokens, args.resume)
+    told = ("answers", "finish_reasons", "cut_short")
+    logging.getLogger(__name__).info(
+        "%s: %s", cell.label, "; ".join(f"{key} {sweep.metadata[key]}" for key in told)
+    )
     write_traces(args.traces, traces)
     write_sweep(args.output, sweep)
 

@@ -135,3 +135,22 @@ def test_the_config_says_what_the_paper_presumably_did() -> None:
 )
 def test_faults_of_the_data_keys_are_one_line(changes: dict[str, Any], line: str) -> None:
     assert fault(**changes) == line
+
+
+@pytest.mark.parametrize(
+    ("value", "said"),
+    [
+        ("maybe", "`noise_floor` is 'maybe', not of type boolean or array"),
+        (["closed"], "`noise_floor.0` is 'closed', not one of alone, float32, bfloat16, vllm"),
+        ([], "`noise_floor`: [] should be non-empty"),
+        (["alone", "alone"], "`noise_floor`: ['alone', 'alone'] has non-unique elements"),
+    ],
+)
+def test_faults_of_the_noise_floor_are_named(value: object, said: str) -> None:
+    assert said in fault(noise_floor=value)
+
+
+def test_the_noise_floor_of_the_command_line() -> None:
+    config = {"noise_floor": "true"}
+    normalise(config)
+    assert config == {"noise_floor": True}

@@ -17,6 +17,7 @@ import importlib.metadata
 import json
 import re
 import shutil
+import sys
 import tempfile
 from pathlib import Path
 from typing import Any
@@ -27,6 +28,9 @@ from transformers import AutoModelForCausalLM, AutoTokenizer
 
 from optionbias.atomic import write_text
 from optionbias.readouts.letters import encode, letter_tokens
+
+if not sys.stderr.isatty():  # bars belong on a terminal, not in logs
+    transformers.utils.logging.disable_progress_bar()
 
 MANIFEST = "checkpoint.json"
 REFERENCE_PROMPT = "Question: What is 2 + 2?\nA. 4\nB. 5\nAnswer:"

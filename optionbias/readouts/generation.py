@@ -102,9 +102,9 @@ def read_cell(
     """
     k, m, items = cell.orderings.shape[1], len(cell.orderings), cell.sorted_items
     asked = {item.id: _token_ids(cell, item, engine.tokenizer) for item in items}
-    room = {id_: max(map(len, prompts)) + max_tokens for id_, prompts in asked.items()}
-    check_context(cell, room, engine.limit)
-    engine.reserve(max(room.values()))
+    lengths = {id_: max(map(len, prompts)) for id_, prompts in asked.items()}
+    check_context(cell, lengths, engine.limit, max_tokens)
+    engine.reserve(max(lengths.values()) + max_tokens)
     origin = provenance(cell, manifest, engine.about) | {"max_tokens": max_tokens}
     if cell.readout == "chain-of-thought":
         origin["prompt_sha256"] = chain_of_thought_digest()

@@ -20,7 +20,13 @@ SLACK = 64
 
 
 def open_checkpoint(
-    backend: str, folder: Path, device: str, dtype: str, threads: int, variant: str | None = None
+    backend: str,
+    folder: Path,
+    device: str,
+    dtype: str,
+    threads: int,
+    variant: str | None = None,
+    journal: Path | None = None,
 ) -> Opened:
     """Open the checkpoint resolved in `folder` with a config's `backend`, `device` and `dtype`.
 
@@ -28,7 +34,8 @@ def open_checkpoint(
     is faster than sharing every product and gives the same numbers for any number of threads.
 
     A `variant` of the noise floor (`optionbias.noise`) changes one of these: the dtype, the backend,
-    or with `alone` the batch, so that every prompt has a forward pass of its own.
+    or with `alone` the batch, so that every prompt has a forward pass of its own. `journal` is the
+    folder of journals, where the machine's matrix path is remembered.
 
     Raises:
         CheckpointError: the checkpoint cannot be loaded, or the backend is not there.
@@ -57,7 +64,7 @@ def open_checkpoint(
         torch.set_num_threads(1)
         keep_freed_memory()
     model, tokenizer, manifest = load(folder, device, pick_dtype(dtype, device))
-    use_fastest(model, BUDGETS["cpu"])
+    use_fastest(model, BUDGETS["cpu"], journal and journal / "matrix_path.json")
     name = manifest["checkpoint"]
     return Opened(
         lambda letters, sample: (

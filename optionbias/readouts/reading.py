@@ -71,18 +71,28 @@ def chunk_items(asked: int, orderings: int, device: str) -> int:
     return max(asked, PROMPTS_ON_GPU // orderings) if device == "cuda" else asked
 
 
-def check_context(cell: Cell, lengths: Mapping[str, int], limit: int | None) -> None:
+def check_context(
+    cell: Cell, lengths: Mapping[str, int], limit: int | None, answer: int = 0
+) -> None:
     """Refuse a cell whose prompts (item id -> tokens of its longest) exceed the model's context.
+
+    `answer` is the room that generated answers take after a prompt.
 
     Raises:
         ContextError: naming the cell, how many items and the longest.
     """
-    long = sorted(item for item, length in lengths.items() if limit is not None and length > limit)
+    if limit is None:
+        return
+    long = sorted(item for item, length in lengths.items() if length + answer > limit)
     if long:
+        one = len(long) == 1
+        generated = f", and {answer} for the answer" if answer else ""
+        lower = f"lower `max_tokens.{cell.readout}`, " if answer else ""
         raise ContextError(
-            f"checkpoint {cell.checkpoint} on {cell.benchmark}: {len(long)} items need more tokens than "
-            f"the {limit} of its context ({', '.join(long[:5])}; longest {max(lengths.values())}): leave "
-            f"them out of the benchmark, or the cell out with `except`"
+            f"checkpoint {cell.checkpoint} on {cell.benchmark}: {len(long)} item{'' if one else 's'} "
+            f"need{'s' if one else ''} more tokens than the {limit} of its context "
+            f"({', '.join(long[:5])}; longest prompt {max(lengths.values())}{generated}): {lower}leave "
+            f"{'it' if one else 'them'} out of the benchmark, or the cell out with `except`"
         )
 
 

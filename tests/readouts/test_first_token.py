@@ -202,7 +202,7 @@ def test_a_prompt_beyond_the_context_is_an_error_not_a_cut(model: Any, tmp_path:
     c = Cell("M", "B", "first-token", [long], (), readout_orderings("first-token", 3), 2)
     with pytest.raises(
         ValueError,
-        match=r"checkpoint M on B: 1 items need more tokens than the 512 of its context \(long",
+        match=r"checkpoint M on B: 1 item needs more tokens than the 512 of its context \(long",
     ):
         read_cell(c, opened(model), tmp_path)
 

@@ -298,7 +298,8 @@ def test_a_prompt_and_its_answer_beyond_the_context_are_an_error_not_a_cut(tmp_p
                        for i in items(5, 3) for pi in readout_orderings(3)) + TOKENS  # fmt: skip
     read_cell(cell(), engine, MANIFEST, tmp_path, TOKENS)  # it just fits
     with pytest.raises(
-        ContextError, match=r"checkpoint M on B: 1 items need more tokens than .*i4"
+        ContextError,
+        match=r"checkpoint M on B: 1 item needs more tokens than .*i4.* for the answer\): lower `max_tokens",
     ):
         read_cell(cell(), engine, MANIFEST, tmp_path, TOKENS + 1)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,7 +14,7 @@ from optionbias.readouts import matrix_path
 from optionbias.readouts.matrix_path import DEFAULT, PREPACKED, PackedLinear, probe, use_fastest
 from readouts.models import FAMILIES, random_model
 
-RATES = {"faster": {DEFAULT: 100.0, PREPACKED: 200.0}, "slower": {DEFAULT: 100.0, PREPACKED: 80.0}}
+RATES = {"faster": {DEFAULT: 100.0, PREPACKED: 200.0}, "slower": {DEFAULT: 100.0, PREPACKED: 70.0}}
 
 
 @pytest.mark.parametrize("bias", [True, False])
@@ -56,3 +58,15 @@ def test_without_the_private_operators_the_default_is_timed_alone(
     monkeypatch.setattr(matrix_path, "PROBE_SECONDS", 0.01)
     rates = probe(nn.Linear(32, 32), 16)
     assert set(rates) == {DEFAULT} and rates[DEFAULT] > 0
+
+
+def test_the_choice_is_made_once_a_machine(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """A later probe that would say otherwise is not asked: a resumed job goes the way of the first."""
+    memory = tmp_path / "journal" / "matrix_path.json"
+    monkeypatch.setattr(matrix_path, "probe", lambda *_: RATES["slower"])
+    assert use_fastest(random_model("llama"), 64, memory) == DEFAULT
+    monkeypatch.setattr(matrix_path, "probe", lambda *_: RATES["faster"])
+    assert use_fastest(random_model("qwen2"), 64, memory) == DEFAULT
+    assert use_fastest(random_model("qwen2"), 64, tmp_path / "other.json") == PREPACKED
+    (key,) = json.loads(memory.read_text())
+    assert "torch" in key and "float32" in key

@@ -66,9 +66,15 @@ def unrunnable(cohort: Cohort) -> list[str]:
 def missing_backend() -> list[str]:
     """A backend that is asked for by name and that no job would find."""
     there = with_conda() or find_spec("vllm") or VLLM_PYTHON.is_file()
-    if config["backend"] != "vllm" or there:
-        return []
-    return ["config key `backend`: vLLM is not installed; `make vllm` installs it"]
+    asked = {
+        "backend": config["backend"] == "vllm",
+        "noise_floor": "vllm" in noise.variants(config["noise_floor"]),
+    }
+    return [
+        f"config key `{key}`: vLLM is not installed; `make vllm` installs it"
+        for key, wanted in asked.items()
+        if wanted and not there
+    ]
 
 
 def with_conda() -> bool:
