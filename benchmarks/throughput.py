@@ -7,9 +7,9 @@
 FOLDER holds `checkpoint.json` (`results/checkpoints/NAME`), ITEMS are JSONL files in the format of a
 user's own benchmark, taken evenly over each file, or with `--file-order` from its start. Each way is
 a process of its own in its own environment, loaded and warmed up before the first round; a round
-times every way once (or, with `--once`, a slow one in the first round alone), in turning order, while
-the others sleep. The engine's and vLLM's caches are
-emptied before each round. Ratios are medians over rounds of the same round's times.
+times every way once, in turning order, while the others sleep. Slow ways named by `--once` are timed in
+the first round alone, and with `--every N` on every N-th item, which their line says. The engine's and
+vLLM's caches are emptied before each round. Ratios are medians over rounds of the same round's rates.
 
     engine      the shared-prefix engine, as the workflow runs it (a worker a thread)
     plain       batches of equal length without sharing, on the same matrix path
@@ -186,6 +186,7 @@ def work(way: str, task_file: str) -> None:
     import time
 
     task = json.loads(Path(task_file).read_text())
+    task["items"] = task["items"][:: task["every"].get(way, 1)]
     answers = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)  # whatever a library prints is no answer
     if way != "vllm":  # which binds its threads itself
@@ -242,6 +243,7 @@ def tasks(args: argparse.Namespace) -> dict[str, dict[str, Any]]:
             "threads": args.threads,
             "dtype": args.dtype,
             "budget": args.budget,
+            "every": dict.fromkeys(args.once, args.every),
             "letters": letter_tokens(tokenizer, k, manifest["checkpoint"]),
             "items": [
                 {
@@ -301,13 +303,16 @@ def report(name: str, task: dict[str, Any], runs: dict[str, list[dict[str, Any]]
     print(f"\n{name}: {len(task['items'])} items, {len(prompts)} prompts, {task['dtype']}")
     print(f"  tokens: {plain:,} without sharing, {tree:,} as one tree, {plain / tree:.2f}x")
     for way, each in runs.items():
-        rates = [len(prompts) / run["seconds"] for run in each]
+        rates = [len(run["logp"]) / run["seconds"] for run in each]
+        every = task["every"].get(way, 1)
         line = f"  {way:8} {spread(rates)} prompts/s, {each[-1]['memory']:.1f} GiB"
+        line += f", on {len(each[-1]['logp'])} of the prompts" if every > 1 else ""
         if way != "engine" and "engine" in runs:
-            ratios = [
-                r["seconds"] / e["seconds"] for r, e in zip(each, runs["engine"], strict=False)
-            ]
+            engine = [len(prompts) / run["seconds"] for run in runs["engine"]]
+            ratios = [e / r for e, r in zip(engine, rates, strict=False)]
             ours, theirs = (np.array(x[-1]["logp"]) for x in (runs["engine"], each))
+            per_item = ours.reshape(len(task["items"]), -1, ours.shape[-1])
+            ours = per_item[::every].reshape(theirs.shape)
             line += (
                 f"; the engine is {spread(ratios)} times as fast; log-probabilities differ by at most "
                 f"{np.abs(ours - theirs).max():.1e}, choices in {(ours.argmax(1) != theirs.argmax(1)).sum()}"
@@ -340,6 +345,7 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--ways", nargs="+", default=["engine", "plain"], choices=list(WORKERS))
     parser.add_argument("--once", nargs="*", default=[], help="ways timed in the first round alone")
+    parser.add_argument("--every", type=int, default=1, help="items that they read: every N-th")
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--budget", type=int, help="tokens of one pass of the engine")
     parser.add_argument("--dtype", default="float32")
@@ -361,8 +367,11 @@ def main() -> None:
                         continue
                     process = processes[way]
                     assert process.stdin is not None
-                    items = len(task["items"]) if number else WARM_UP_ITEMS
-                    print(items, file=process.stdin, flush=True)
+                    print(
+                        len(task["items"]) if number else WARM_UP_ITEMS,
+                        file=process.stdin,
+                        flush=True,
+                    )
                     found = answer(process, way, args)
                     if number:  # the first round warms up
                         runs[way].append(found)
