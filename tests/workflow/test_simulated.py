@@ -129,8 +129,8 @@ def test_every_output_is_there(runs: Runs) -> None:
 
 
 def test_every_analysis_finds_cells(runs: Runs) -> None:
-    """The cohort is small, but no statistics file is empty."""
-    for name in (*COLUMNS, *ANALYSES):
+    """The cohort is small, but no statistics file is empty; simulated answers are never read again."""
+    for name in (*(name for name in COLUMNS if name != "noise"), *ANALYSES):
         assert len(pd.read_parquet(runs.whole.out / f"results/statistics/{name}.parquet")), name
 
 
