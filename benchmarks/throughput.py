@@ -230,8 +230,13 @@ def tasks(args: argparse.Namespace) -> dict[str, dict[str, Any]]:
     for file in args.files:
         rows = [json.loads(line) for line in file.read_text().splitlines()]
         k = len(rows[0]["options"])
-        by_id = {item.id: item for item in read_user_items(file, file.parent.name, k)}
-        in_file = [by_id[row["id"]] for row in rows]
+        usable = [row for row in rows if len(set(row["options"])) == k]
+        if len(usable) < len(rows):
+            print(f"{file}: {len(rows) - len(usable)} items left out that list an option twice")
+        with tempfile.TemporaryDirectory() as scratch:
+            kept = Path(scratch) / "items.jsonl"
+            kept.write_text("".join(json.dumps(row) + "\n" for row in usable))
+            in_file = read_user_items(kept, file.parent.name, k)
         n = min(args.items, len(in_file))
         spread = range(n) if args.file_order else np.linspace(0, len(in_file) - 1, n).astype(int)
         items = [in_file[i] for i in spread]
