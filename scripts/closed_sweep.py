@@ -1,6 +1,5 @@
 """Ask a closed model every call of one cell and write its sweep and its replies."""
 
-import argparse
 import json
 import signal
 import sys
@@ -9,41 +8,27 @@ from pathlib import Path
 from optionbias import logs
 from optionbias.atomic import write_text
 from optionbias.endpoint import Endpoint
-from optionbias.items import read_items, sample_items
+from optionbias.readouts.arguments import asked_items, cell_parser
 from optionbias.readouts.chat import Chat
 from optionbias.readouts.closed import closed_orderings, read_cell
 from optionbias.readouts.reading import Cell
 from optionbias.redaction import Redactor
 from optionbias.sweep import write_sweep
 
-parser = argparse.ArgumentParser(description=__doc__)
-parser.add_argument("--readout", required=True)
-parser.add_argument("--benchmark", required=True)
-parser.add_argument("--checkpoint", required=True)
-parser.add_argument("--k", type=int, required=True)
-parser.add_argument("--items", type=Path, required=True)
+parser = cell_parser(__doc__)
 parser.add_argument("--source", type=json.loads, required=True, help="as in the cohort file")
 parser.add_argument("--cost-limit", type=float, help="US dollars")
-parser.add_argument("--resume", action=argparse.BooleanOptionalAction, default=True)
-parser.add_argument("--sample", type=int, help="ask this many items, drawn by name")
-parser.add_argument("--seed", type=int, help="of the sample")
-parser.add_argument("--journal", type=Path, required=True)
-parser.add_argument("--output", type=Path, required=True)
 parser.add_argument("--replies", type=Path, required=True)
-parser.add_argument("--log", type=Path)
 args = parser.parse_args()
 endpoint = Endpoint.of(args.source)
 
 
 def main() -> None:
-    items = read_items(args.items)
-    if args.sample is not None:
-        items = sample_items(items, args.sample, args.seed, args.benchmark, args.readout)
     cell = Cell(
         args.checkpoint,
         args.benchmark,
         args.readout,
-        items,
+        asked_items(args),
         (),
         closed_orderings(args.k),
         chunk_items=1,

@@ -4,6 +4,7 @@ import argparse
 from pathlib import Path
 
 from optionbias import logs
+from optionbias.readouts.arguments import add_engine, asked_items, cell_parser
 
 
 def main(args: argparse.Namespace) -> None:
@@ -22,9 +23,7 @@ def main(args: argparse.Namespace) -> None:
         args.variant,
         args.journal,
     )
-    items = read_items(args.items)
-    if args.sample is not None:
-        items = sample_items(items, args.sample, args.seed, args.benchmark, args.readout)
+    items = asked_items(args)
     if args.reread_items is not None:
         name = f"noise/{args.readout}"
         items = sample_items(items, args.reread_items, args.reread_seed, args.benchmark, name)
@@ -42,28 +41,12 @@ def main(args: argparse.Namespace) -> None:
 
 
 def arguments() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--readout", required=True)
-    parser.add_argument("--benchmark", required=True)
-    parser.add_argument("--checkpoint", required=True)
-    parser.add_argument("--k", type=int, required=True)
-    parser.add_argument("--items", type=Path, required=True)
+    parser = cell_parser(__doc__)
+    add_engine(parser)
     parser.add_argument("--exemplars", type=Path)
-    parser.add_argument("--manifest", type=Path, required=True, help="FOLDER/checkpoint.json")
-    parser.add_argument("--backend", required=True, help="auto, transformers or vllm")
-    parser.add_argument("--device", required=True)
-    parser.add_argument("--dtype", required=True)
-    parser.add_argument("--threads", type=int, required=True)
-    parser.add_argument("--chunk-items", type=int, required=True)
-    parser.add_argument("--resume", action=argparse.BooleanOptionalAction, default=True)
-    parser.add_argument("--sample", type=int, help="read this many items, drawn by name")
-    parser.add_argument("--seed", type=int, help="of the sample")
     parser.add_argument("--variant", help="of the noise floor: read with this changed")
     parser.add_argument("--reread-items", type=int, help="read this many of the items again")
     parser.add_argument("--reread-seed", type=int, help="of that choice")
-    parser.add_argument("--journal", type=Path, required=True)
-    parser.add_argument("--output", type=Path, required=True)
-    parser.add_argument("--log", type=Path)
     return parser.parse_args()
 
 

@@ -61,3 +61,8 @@ def letter_of(content: int, message: str) -> str:
 
 def journal(folder: Path) -> Path:
     return folder / "closed" / "exam" / "Shut.jsonl"
+
+
+def count(server: ChatServer) -> int:
+    """Requests that arrived."""
+    return len(server.bodies)
