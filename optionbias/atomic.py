@@ -14,6 +14,9 @@ def atomic_path(path: str | Path) -> Iterator[Path]:
 
     A reader sees the old file, no file, or the whole new one. The temporary file is removed
     when the block raises; a killed process leaves only the temporary name, which nothing reads.
+
+    Raises:
+        OSError: what the block or the writing raised, always with a file name.
     """
     target = Path(path)
     target.parent.mkdir(parents=True, exist_ok=True)
@@ -23,6 +26,10 @@ def atomic_path(path: str | Path) -> Iterator[Path]:
         with open(temporary, "rb") as written:
             os.fsync(written.fileno())
         os.replace(temporary, target)
+    except OSError as error:
+        if error.errno is not None and error.filename is None:  # as where a write fails, not an open
+            error.filename = str(target)
+        raise
     finally:
         temporary.unlink(missing_ok=True)
     directory = os.open(target.parent, os.O_RDONLY)

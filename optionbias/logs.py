@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import logging
 import sys
 import traceback
@@ -9,7 +10,27 @@ from collections.abc import Callable
 from pathlib import Path
 
 # Errors whose message is written for the person who runs the workflow: no traceback on screen.
-EXPECTED = (ValueError, RuntimeError, OSError, AssertionError)
+EXPECTED = (ValueError, RuntimeError, OSError, AssertionError, MemoryError)
+
+# What to do about errors of the system; their own text names the file.
+ADVICE = {
+    errno.ENOSPC: "free some space and run the same command again, finished chunks are kept",
+    errno.EDQUOT: "free some space and run the same command again, finished chunks are kept",
+    errno.EACCES: "this user may not write there: change the folder's permissions, or give another with "
+    "--directory",
+    errno.EROFS: "the disk is read-only: give another folder with --directory",
+}
+
+
+def message(error: Exception) -> str:
+    """One line for the person who runs the workflow: what happened, where, and what to do."""
+    if isinstance(error, OSError) and error.errno in ADVICE:
+        where = f"{error.filename}: " if error.filename else ""
+        reason = (error.strerror or str(error)).splitlines()[0]
+        return f"{where}{reason}; {ADVICE[error.errno]}"
+    if isinstance(error, MemoryError) and not str(error):
+        return "out of memory; give the job more of it, or run fewer jobs at once"
+    return str(error)
 
 
 class _Redacting(logging.Formatter):
@@ -51,7 +72,7 @@ def run(main: Callable[[], object], log: Path | None, redact: Callable[[str], st
                 )
             )
         if isinstance(error, EXPECTED):
-            print(redact(f"error: {error}"), file=sys.stderr)
+            print(redact(f"error: {message(error)}"), file=sys.stderr)
         else:
             print(redact(traceback.format_exc()), file=sys.stderr)
         sys.exit(1)

@@ -30,6 +30,12 @@ def main(args: argparse.Namespace) -> None:
         chunk_items(args.chunk_items, args.k, engine.about["device"]),
     )
     sweep, traces = read_cell(cell, engine, manifest, args.journal, args.max_tokens, args.resume)
+    if (sweep.choice < 0).all():
+        logging.getLogger(__name__).warning(
+            "%s: none of %d texts holds an answer; read them in %s: the checkpoint does not follow the "
+            "prompt, or `max_tokens` (%d) is too small",
+            cell.label, sweep.choice.size, args.traces, args.max_tokens,
+        )  # fmt: skip
     told = ("answers", "finish_reasons", "cut_short")
     logging.getLogger(__name__).info(
         "%s: %s", cell.label, "; ".join(f"{key} {sweep.metadata[key]}" for key in told)

@@ -115,14 +115,17 @@ def test_an_empty_benchmark_is_named(workflow: Workflow) -> None:
 @pytest.mark.parametrize(
     ("config", "line"),
     [
-        ("sed=3", "config.yaml: unknown key `sed`"),
-        ("draws=many", "config.yaml: `draws` is 'many', not of type integer"),
+        ("sed=3", "config (config.yaml or --config): unknown key `sed`"),
+        ("draws=many", "config (config.yaml or --config): `draws` is 'many', not of type integer"),
         ("cohort=none-such", "config key `cohort`: 'none-such' is not a cohort of the workflow"),
         ("cohort=gone.yaml", "config key `cohort`: no such file: gone.yaml"),
-        ("device=tpu", "config.yaml: `device` is 'tpu', not one of auto, cpu, cuda"),
+        (
+            "device=tpu",
+            "config (config.yaml or --config): `device` is 'tpu', not one of auto, cpu, cuda",
+        ),
         (
             "backend=ollama",
-            "config.yaml: `backend` is 'ollama', not one of auto, transformers, vllm",
+            "config (config.yaml or --config): `backend` is 'ollama', not one of auto, transformers, vllm",
         ),
     ],
 )
@@ -163,4 +166,32 @@ def test_a_faulty_cohort_is_one_line(
     (workflow.out / "exam.jsonl").write_text(json.dumps(rows()[0]) + "\n")
     printed = workflow.run("-n", "--config", write_cohort(workflow, **changes), check=False)
     assert line in printed
+    assert "Traceback" not in printed
+
+
+@pytest.mark.parametrize(
+    ("files", "fault"),
+    [
+        ({}, "no config.json in broken"),
+        ({"config.json": "{"}, "broken/config.json is not JSON"),
+        ({"config.json": "{}", "tokenizer.json": "{}"}, "no weights (*.safetensors) in broken"),
+    ],
+)
+def test_a_broken_checkpoint_folder_is_named_before_anything_runs(
+    workflow: Workflow, files: dict[str, str], fault: str
+) -> None:
+    (workflow.out / "exam.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows()))
+    (workflow.out / "broken").mkdir()
+    for name, text in files.items():
+        (workflow.out / "broken" / name).write_text(text)
+    entry = {
+        "name": "A",
+        "family": "F",
+        "params_b": 1,
+        "training": "base",
+        "source": {"path": "broken"},
+    }
+    cohort = write_cohort(workflow, checkpoints=[entry])
+    printed = workflow.run("-n", "--config", cohort, check=False)
+    assert f"checkpoint A: `source.path`: {fault}" in printed
     assert "Traceback" not in printed

@@ -299,7 +299,7 @@ OWN = {
         (
             ("repairs={strip_blank: false, drop_empty: maybe}", "items={zero-shot: 4}"),
             "data",
-            "config.yaml: unknown key `items.zero-shot` (known here: all-orderings, chain-of-thought, "
+            "config (config.yaml or --config): unknown key `items.zero-shot` (known here: all-orderings, chain-of-thought, "
             "closed, direct-answer, first-token, five-shot); config.yaml: unknown key `repairs.strip_blank` (known here: "
             f"{', '.join(sorted(DEFAULTS))}); config.yaml: `repairs.drop_empty` is 'maybe', not of "
             "type boolean",

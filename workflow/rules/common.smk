@@ -33,7 +33,7 @@ def checked_cohort() -> Cohort:
     """The cohort of this run; every fault of config, cohort or a user's items is one error."""
     try:
         validation.normalise(config)
-        validation.check(config, "config", "config.yaml")
+        validation.check(config, "config", "config (config.yaml or --config)")
         path = locate(config["cohort"], Path(workflow.basedir) / "workflow" / "cohorts")
         cohort = read_cohort(path, needs_models=config["sweeps"] is None)
     except validation.ConfigError as error:
@@ -55,12 +55,24 @@ def unrunnable(cohort: Cohort) -> list[str]:
     faults = []
     for name in cohort.checkpoints:
         folder = cohort.source(name).get("path")
-        if folder is not None and not Path(folder, "config.json").is_file():
-            faults.append(
-                f"{cohort.path}: checkpoint {name}: `source.path`: no config.json in {folder}"
-            )
+        if folder is not None and (fault := faulty_folder(Path(folder))):
+            faults.append(f"{cohort.path}: checkpoint {name}: `source.path`: {fault}")
     faults += unaskable(cohort)
     return [*faults, *missing_backend(), *too_many_orderings(cohort)]
+
+
+def faulty_folder(folder: Path) -> str | None:
+    """Why a local checkpoint could not be loaded, as far as a look at its small files tells."""
+    file = folder / "config.json"
+    if not file.is_file():
+        return f"no config.json in {folder}"
+    try:
+        json.loads(file.read_text(encoding="utf-8"))
+    except ValueError as error:
+        return f"{file} is not JSON: {error}"
+    if not any(folder.glob("*.safetensors")) and not any(folder.glob("*.bin")):
+        return f"no weights (*.safetensors) in {folder}"
+    return None
 
 
 def missing_backend() -> list[str]:
