@@ -10,7 +10,7 @@ replicate: .venv/installed
 	$(SNAKEMAKE)
 
 test: .venv/installed
-	.venv/bin/python -m pytest
+	.venv/bin/python -m pytest -n 2 --dist loadgroup
 
 # What must be clean before a commit.
 check: .venv/installed
