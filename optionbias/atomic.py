@@ -27,7 +27,9 @@ def atomic_path(path: str | Path) -> Iterator[Path]:
             os.fsync(written.fileno())
         os.replace(temporary, target)
     except OSError as error:
-        if error.errno is not None and error.filename is None:  # as where a write fails, not an open
+        if (
+            error.errno is not None and error.filename is None
+        ):  # as where a write fails, not an open
             error.filename = str(target)
         raise
     finally:

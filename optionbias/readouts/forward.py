@@ -76,8 +76,10 @@ def letter_scores(logits: torch.Tensor, letters: torch.Tensor, name: str) -> Let
     logits = logits.float()
     among = logits[:, letters.to(logits.device)]
     logp = torch.log_softmax(among, dim=-1)
-    mass = torch.exp(torch.logsumexp(among, -1) - torch.logsumexp(logits, -1))
-    if not torch.isfinite(logp).all():
+    total = torch.logsumexp(logits, -1)
+    mass = torch.exp(torch.logsumexp(among, -1) - total)
+    # A NaN at another token would spoil the mass alone; -inf is a token that a model rules out.
+    if not (torch.isfinite(logp).all() and torch.isfinite(total).all()):
         raise ForwardError(f"checkpoint {name}: the model returned NaN or infinite logits")
     return LetterScores(logp.cpu().numpy(), mass.clamp(max=1.0).cpu().numpy())
 

@@ -92,11 +92,15 @@ def test_plain_batches_of_any_size_agree(budget: int) -> None:
     assert np.abs(whole.logp - found.logp).max() < 1e-4
 
 
+@pytest.mark.parametrize(
+    "token", [LETTERS[0], 5]
+)  # a letter; any other, which spoils the mass alone
 @pytest.mark.parametrize("reader", [SharedPrefixReader, PlainReader])
-def test_nan_logits_stop_the_run_and_name_the_checkpoint(reader: Any) -> None:
+def test_nan_logits_stop_the_run_and_name_the_checkpoint(reader: Any, token: int) -> None:
+    assert 5 not in LETTERS
     model = random_model("llama")
     with torch.no_grad():
-        model.lm_head.weight[70] = float("nan")
+        model.lm_head.weight[token] = float("nan")
     with pytest.raises(ForwardError, match=r"checkpoint M: .*NaN"):
         reader(model, LETTERS, "M").read(chunk(7, items=1))
 

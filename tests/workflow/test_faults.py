@@ -8,13 +8,12 @@ import subprocess
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 import yaml
 
 from optionbias.sweep import read_sweep
-from readouts.models import byte_tokenizer, letter_tokenizer, random_model
+from readouts.models import letter_tokenizer, random_model
 from workflow.conftest import Workflow, copy_sources
 
 pytestmark = [pytest.mark.workflow, pytest.mark.model]
@@ -28,15 +27,6 @@ def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return copy_sources(tmp_path_factory.mktemp("source"))
 
 
-def checkpoint(folder: Path, tokenizer: Any, spoil: bool = False) -> None:
-    """A random model in the Hugging Face layout; spoilt, its output matrix holds a NaN."""
-    model = random_model("llama")
-    if spoil:
-        model.lm_head.weight.data[5] = float("nan")
-    model.save_pretrained(folder)
-    tokenizer.save_pretrained(folder)
-
-
 @pytest.fixture
 def workflow(source: Path, tmp_path: Path) -> Workflow:
     cohort = {
@@ -48,6 +38,8 @@ def workflow(source: Path, tmp_path: Path) -> Workflow:
         "readouts": {"first-token": {"checkpoints": "all", "benchmarks": "all", "items": 40}},
     }  # fmt: skip
     (tmp_path / "own.yaml").write_text(yaml.safe_dump(cohort))
+    for part in (random_model("llama"), letter_tokenizer()):
+        part.save_pretrained(tmp_path / "model")
     return Workflow(source, tmp_path)
 
 
@@ -74,7 +66,6 @@ def remount(folder: Path, option: str) -> None:
 
 
 def test_a_full_disk_and_a_read_only_one(workflow: Workflow, small_disk: Path) -> None:
-    checkpoint(workflow.out / "model", letter_tokenizer())
     printed = workflow.run(*ARGUMENTS, check=False)
     assert "No space left on device; free some space and run the same command again" in printed
     assert not (workflow.out / SWEEP).exists()
@@ -91,50 +82,55 @@ def test_a_full_disk_and_a_read_only_one(workflow: Workflow, small_disk: Path) -
     assert read_sweep(workflow.out / SWEEP).choice.shape == (40, 8)
 
 
-def test_sigterm_lets_the_same_command_go_on(workflow: Workflow) -> None:
-    """To Snakemake and its job alike, as a cluster or a shutdown sends it."""
-    checkpoint(workflow.out / "model", letter_tokenizer())
-    slow = {**os.environ, "PYTHONPATH": str(workflow.out)}
-    # Each chunk takes a tenth of a second longer, so that the signal comes in the middle of a cell.
+def slowed(workflow: Workflow) -> dict[str, str]:
+    """An environment in which each chunk takes a tenth of a second longer: signals come between chunks."""
     (workflow.out / "sitecustomize.py").write_text(
         "import numpy, time\nsave = numpy.savez\n"
         "def late(*a, **k):\n    time.sleep(0.1)\n    return save(*a, **k)\nnumpy.savez = late\n"
     )
+    return {**os.environ, "PYTHONPATH": str(workflow.out)}
+
+
+def chunks(workflow: Workflow) -> int:
+    return len(list((workflow.out / "results" / "journal").rglob("chunk-*.npz")))
+
+
+def interrupted(workflow: Workflow, sent: signal.Signals, more: int) -> int:
+    """Start the run, signal Snakemake and its jobs after so many more chunks; the chunks there are."""
+    before = chunks(workflow)
     run = subprocess.Popen(
-        workflow.command(*ARGUMENTS), cwd=workflow.out, env=slow, start_new_session=True,
-        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+        workflow.command("--rerun-incomplete", *ARGUMENTS), cwd=workflow.out, env=slowed(workflow),
+        start_new_session=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
     )  # fmt: skip
-    journal = workflow.out / "results" / "journal"
-    while len(list(journal.rglob("chunk-*.npz"))) < 3:
+    deadline = time.monotonic() + 300
+    while chunks(workflow) < before + more:
         assert run.poll() is None, run.stdout and run.stdout.read()
+        assert time.monotonic() < deadline
         time.sleep(0.02)
-    os.killpg(run.pid, signal.SIGTERM)
+    os.killpg(run.pid, sent)
     assert run.wait(timeout=60) != 0
-    kept = len(list(journal.rglob("chunk-*.npz")))
-    assert 3 <= kept < 20 and not (workflow.out / SWEEP).exists()
-    # Snakemake released its lock itself.
-    assert f"{2 * kept} from the journal" in workflow.run("--rerun-incomplete", *ARGUMENTS)
+    assert chunks(workflow) < 20 and not (workflow.out / SWEEP).exists()
+    return chunks(workflow)
+
+
+def test_killed_and_terminated_runs_go_on_and_end_with_the_same_bytes(
+    workflow: Workflow, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    """SIGKILL, SIGKILL, then SIGTERM (as a cluster or a shutdown sends it) to Snakemake and its job."""
+    whole = Workflow(workflow.source, tmp_path_factory.mktemp("whole"))
+    for name in ("own.yaml", "model"):
+        (whole.out / name).symlink_to(workflow.out / name)
+    whole.run(*ARGUMENTS)
+    for _ in range(2):
+        interrupted(workflow, signal.SIGKILL, more=3)
+        workflow.run("--unlock", "--config", *CONFIG)
+    kept = interrupted(workflow, signal.SIGTERM, more=3)  # which releases the lock itself
+    printed = workflow.run("--rerun-incomplete", *ARGUMENTS)
+    assert f"40 of 40 items, {2 * kept} from the journal" in printed
+    assert (workflow.out / SWEEP).read_bytes() == (whole.out / SWEEP).read_bytes()
 
     # The clock is moved back: what was made seems to be of the future, and of another order.
     made = sorted(p for p in (workflow.out / "results").rglob("*") if p.is_file())
     for hours, path in enumerate(reversed(made)):
         os.utime(path, (time.time() + 3600 * hours,) * 2)
     assert "Nothing to be done" in workflow.run("-n", *ARGUMENTS)
-
-
-@pytest.mark.parametrize(
-    ("case", "line"),
-    [
-        ("nan", "error: checkpoint A: the model returned NaN or infinite logits"),
-        ("letters", "error: checkpoint A: "),
-    ],
-)
-def test_a_checkpoint_that_cannot_be_read_is_one_line(
-    workflow: Workflow, case: str, line: str
-) -> None:
-    tokenizer = byte_tokenizer() if case == "letters" else letter_tokenizer()
-    checkpoint(workflow.out / "model", tokenizer, spoil=case == "nan")
-    printed = workflow.run(*ARGUMENTS, check=False)
-    assert line in printed
-    assert case == "nan" or "so the letter is not one token after" in printed
-    assert not (workflow.out / SWEEP).exists()
