@@ -1,6 +1,7 @@
 """Everything that the rules share: the checked config and cohort, paths, and code digests."""
 
 import json
+import os
 import re
 import sys
 from importlib.util import find_spec
@@ -254,6 +255,20 @@ def reread_arguments(reread: str) -> list[str]:
     variant = reread.split("/")[1]
     size, seed = str(config["noise_items"]), str(config["seed"])
     return ["--variant", variant, "--reread-items", size, "--reread-seed", seed]
+
+
+def told_at_start(jobs) -> str:
+    """What preflight says of the jobs of a run that read cells; an error where it cannot succeed."""
+    reading = ("first_token_sweep", "generated_sweep", "closed_sweep")
+    asked = [dict(job.wildcards.items()) for job in jobs if job.rule.name in reading]
+    if not (asked and config["preflight"] and workflow.is_main_process):
+        return ""
+    from optionbias.preflight import start
+
+    try:
+        return start.at_start(COHORT, config, SWEEPS, asked, workflow.local_exec)
+    except start.CannotSucceedError as error:
+        raise WorkflowError(str(error)) from None
 
 
 BENCHMARKS = sorted({cell.benchmark for cell in COHORT.cells})
