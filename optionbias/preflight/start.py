@@ -54,7 +54,7 @@ def at_start(
         raise CannotSucceedError(str(error)) from None
     faults = found.faults()
     if faults:
-        raise CannotSucceedError(f"{faults[0]} (`preflight: false` runs it all the same)")
+        raise CannotSucceedError(f"{faults[0]} (`--config preflight=false` runs it all the same)")
     return _lines(found)
 
 

@@ -101,10 +101,12 @@ class Counts:
 class Workload:
     """Counts of a cohort's benchmarks, and from them the work of its jobs."""
 
-    def __init__(self, cohort: Cohort, config: Mapping[str, Any], stored: Path = STORED) -> None:
-        """Read the stored counts, and count the files of a user's own benchmarks."""
+    def __init__(
+        self, cohort: Cohort, config: Mapping[str, Any], stored: Path | None = None
+    ) -> None:
+        """Read the stored counts; files of a user's own benchmarks are counted when needed."""
         self.cohort, self.config = cohort, config
-        raw = read_yaml(stored)
+        raw = read_yaml(stored or STORED)
         self.tokenizer = str(raw["tokenizer"])
         self._known = raw["benchmarks"]
         self._counts: dict[str, Counts] = {}

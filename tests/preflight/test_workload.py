@@ -79,7 +79,7 @@ def own(folder: Path, readouts: dict[str, Any], **entry: Any) -> Workload:
     """The work of a user's own benchmark of two items."""
     rows = [
         {"question": "q" * 82, "options": ["a" * 6, "b" * 16, "c" * 36, "d" * 26], "answer": 0},
-        {"question": "q" * 32, "passage": "p" * 50, "options": ["e" * 21] * 3 + ["f" * 21],
+        {"question": "q" * 32, "passage": "p" * 50, "options": [c * 21 for c in "efgh"],
          "answer": 1},
     ]  # fmt: skip
     (folder / "exam.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
