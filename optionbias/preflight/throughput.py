@@ -7,6 +7,7 @@ those of one model tell of another. What the output matrix and attention add is 
 from __future__ import annotations
 
 import csv
+import gzip
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
@@ -15,7 +16,6 @@ from typing import Any
 
 from optionbias.devices import Gpu
 from optionbias.preflight.workload import GENERATED, Job, Workload
-from optionbias.readouts.traces import read_traces
 from optionbias.validation import ConfigError, check, read_yaml
 
 CARDS = Path(__file__).parents[2] / "workflow" / "cards.yaml"
@@ -234,7 +234,8 @@ def _alike(metadata: Mapping[str, Any], machine: Machine, config: Mapping[str, A
 def _generated(results: Path, job: Job) -> float:
     readout, benchmark, checkpoint = job.cell
     try:
-        traces = read_traces(results / "traces" / readout / benchmark / f"{checkpoint}.jsonl.gz")
-        return float(sum(trace["tokens"] for trace in traces))
+        path = results / "traces" / readout / benchmark / f"{checkpoint}.jsonl.gz"
+        with gzip.open(path, "rt", encoding="utf-8") as traces:
+            return float(sum(json.loads(trace)["tokens"] for trace in traces))
     except (OSError, ValueError, KeyError, EOFError):
         return 0.0

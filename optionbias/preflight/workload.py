@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from optionbias import noise
+from optionbias import rereads
 from optionbias.benchmarks import registry
 from optionbias.benchmarks.mmlu_five_subjects import FIVE
 from optionbias.cohort import Cell, Cohort
@@ -191,6 +191,6 @@ def jobs_of(cohort: Cohort, config: Mapping[str, Any]) -> list[Job]:
     jobs = [Job(cell) for cell in cohort.cells]
     if cohort.simulated or config["sweeps"] is not None:
         return jobs
-    variants = noise.variants(config["noise_floor"])
+    variants = rereads.variants(config["noise_floor"])
     read = [cell for cell in cohort.cells if cell.readout in FIRST_TOKEN]
     return jobs + [Job(cell, variant) for cell in read for variant in variants]

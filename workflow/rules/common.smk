@@ -13,7 +13,7 @@ from snakemake.settings.types import DeploymentMethod
 if workflow.basedir not in sys.path:
     sys.path.insert(0, workflow.basedir)
 
-from optionbias import catalogue, endpoint, noise, provenance, validation
+from optionbias import catalogue, endpoint, provenance, rereads, validation
 from optionbias.benchmarks import registry
 from optionbias.cohort import Cohort, locate, read_cohort, write_described
 from optionbias.items import ItemsError, check_user_benchmark
@@ -69,7 +69,7 @@ def missing_backend() -> list[str]:
     there = with_conda() or find_spec("vllm") or VLLM_PYTHON.is_file()
     asked = {
         "backend": config["backend"] == "vllm",
-        "noise_floor": "vllm" in noise.variants(config["noise_floor"]),
+        "noise_floor": "vllm" in rereads.variants(config["noise_floor"]),
     }
     return [
         f"config key `{key}`: vLLM is not installed; `make vllm` installs it"
@@ -233,7 +233,7 @@ def sweep_inputs(wanted) -> list[str]:
 
 
 # Re-reads for the noise floor: which variants, and where they lie.
-NOISE = noise.variants(config["noise_floor"])
+NOISE = rereads.variants(config["noise_floor"])
 NOISE_FOLDER = f"{SWEEPS}/noise"
 
 
@@ -427,7 +427,7 @@ wildcard_constraints:
     checkpoint="|".join(map(re.escape, COHORT.checkpoints)),
     readout="|".join(READOUTS),
     part="items|exemplars",
-    reread=f"(noise/({'|'.join(noise.VARIANTS)})/)?",
+    reread=f"(noise/({'|'.join(rereads.VARIANTS)})/)?",
     analysis="|".join(ANALYSES),
     table="|".join(catalogue.TABLES),
     figure="|".join(FIGURES),
