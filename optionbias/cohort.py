@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -14,6 +15,9 @@ from optionbias.benchmarks import registry
 from optionbias.benchmarks.source import SourceError
 from optionbias.sweep import READOUTS
 from optionbias.validation import ConfigError, check, read_yaml
+
+# A revision that cannot move, unlike a branch or a tag.
+COMMIT = re.compile("[0-9a-f]{40}")
 
 
 class Cell(NamedTuple):
@@ -73,10 +77,12 @@ class Cohort:
     def described(self) -> dict[str, Any]:
         """What tables and figures need of it, without sources or paths."""
         hidden = {"source", "items", "exemplars"}
+        # What only preflight reads is no reason to make a table anew.
+        planned = {"source", "stored_params_b", "dtype", "download_gb", "gated"}
         return {
             "name": self.name,
             "checkpoints": [
-                {k: v for k, v in entry.items() if k != "source"}
+                {k: v for k, v in entry.items() if k not in planned}
                 for entry in self.checkpoints.values()
             ],
             "benchmarks": [
@@ -151,6 +157,10 @@ def read_cohort(path: Path, needs_models: bool = True) -> Cohort:
             faults.append(f"{source}: checkpoint {name}: `base` {base} is not another checkpoint")
         if not math.isfinite(checkpoint.get("params_b", 1.0)):
             faults.append(f"{source}: checkpoint {name}: `params_b` is not a finite number")
+        if needs_models:
+            allowed = raw.get("allow_remote_code", False)
+            wrong = _remote_code(checkpoint.get("source", {}), allowed)
+            faults += [f"{source}: checkpoint {name}: {fault}" for fault in wrong]
         if needs_models and "source" not in checkpoint and not checkpoint.get("closed"):
             faults.append(f"{source}: checkpoint {name}: missing key `source` (needed to run it)")
     for name, benchmark in benchmarks.items():
@@ -246,6 +256,23 @@ def _published(entry: dict[str, Any]) -> tuple[dict[str, str], list[str]]:
     if benchmark is None:
         return {}, [f"`{key}` belongs to a published benchmark" for key in stray]
     return registry.described(benchmark, entry), []
+
+
+def _remote_code(source: dict[str, Any], allowed: bool) -> list[str]:
+    """Why a checkpoint may not run the code that its repository brings."""
+    if not source.get("trust_remote_code"):
+        return []
+    if not allowed:
+        return [
+            "`source.trust_remote_code` runs code that the repository brings: read that code, then "
+            "allow it with `allow_remote_code: true` in the cohort file"
+        ]
+    if "hub" in source and not COMMIT.fullmatch(source["revision"]):
+        return [
+            f"`source.trust_remote_code` needs a commit (40 hex digits) as `revision`, not "
+            f"{source['revision']}, whose code may change"
+        ]
+    return []
 
 
 def _no_exemplars(entry: dict[str, Any]) -> str | None:

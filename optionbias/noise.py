@@ -17,20 +17,6 @@ from optionbias.factors import contents_of
 from optionbias.orderings import cyclic
 from optionbias.sweep import Sweep
 
-# How a cell is read again. `alone`: every prompt in a forward pass of its own; the others change the
-# dtype or the backend and nothing else.
-VARIANTS = ("alone", "float32", "bfloat16", "vllm")
-# What `noise_floor: true` stands for.
-DEFAULT_VARIANTS = ("alone", "float32")
-
-
-def variants(setting: bool | list[str]) -> tuple[str, ...]:
-    """The variants that a config's `noise_floor` asks for."""
-    if isinstance(setting, bool):
-        return DEFAULT_VARIANTS if setting else ()
-    return tuple(v for v in VARIANTS if v in setting)
-
-
 COLUMNS = (
     "checkpoint", "benchmark", "readout", "variant", "dtype", "n_items", "n_queries", "changed",
     "repeat_disagreement", "flip_rate", "flip_rate_again", "flips_changed", "largest_change",

@@ -14,7 +14,7 @@ from jsonschema.exceptions import ValidationError
 SCHEMAS = Path(__file__).parents[1] / "workflow" / "schemas"
 
 
-class _Loader(yaml.SafeLoader):
+class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]
     """A loader that does not let the second of two equal keys win silently."""
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:

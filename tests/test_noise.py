@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from optionbias.noise import NoiseError, compare, near_ties, noise_floor, top_two_gap, variants
+from optionbias.noise import NoiseError, compare, near_ties, noise_floor, top_two_gap
 from optionbias.orderings import cyclic
 from optionbias.scoring import score_benchmark
 from optionbias.summary import summary
@@ -149,9 +149,3 @@ def test_scores_summary_and_table_show_it_beside_the_flip_rate() -> None:
         == f"repeat disagreement: mean 0.3333, largest 0.3333 over {len(cells)} cells"
     )
     assert floor_note(cells.assign(repeat_disagreement=np.nan)) == ""
-
-
-def test_variants_of_a_setting() -> None:
-    assert variants(False) == ()
-    assert variants(True) == ("alone", "float32")
-    assert variants(["vllm", "alone"]) == ("alone", "vllm")

@@ -12,7 +12,7 @@ import pytest
 
 from optionbias import provenance
 from optionbias.catalogue import FIGURES, TABLES
-from optionbias.provenance import ROOT, code_digests, module_path
+from optionbias.provenance import ROOT, code_digests, imported_names, module_path
 
 SCRIPTS = sorted(p.stem for p in (ROOT / "scripts").glob("*.py"))
 INFERENCE = ("prepare_checkpoint", "first_token_sweep", "generated_sweep", "closed_sweep")
@@ -75,6 +75,38 @@ def test_closures_by_hand(repository: Path) -> None:
     assert closure("none") == set()
     assert closure("none", "optionbias.other") - {"__init__.py"} == {"other.py"}
     assert closure("none", "optionbias.middle", "optionbias.other") >= {"middle.py", "low.py"}
+
+
+def test_imports_are_those_that_python_parses() -> None:
+    """Of every module and script: the pattern that stands for a parser misses none and makes up none."""
+    for path in [*ROOT.glob("optionbias/**/*.py"), *ROOT.glob("scripts/*.py")]:
+        text, names = path.read_text(encoding="utf-8"), set()
+        for node in ast.walk(ast.parse(text)):
+            if isinstance(node, ast.Import):
+                names |= {alias.name for alias in node.names}
+            elif isinstance(node, ast.ImportFrom) and node.module:
+                names |= {node.module, *(f"{node.module}.{alias.name}" for alias in node.names)}
+        own = {name for name in names if name.split(".")[0] == "optionbias"}
+        assert imported_names(text) == own, path
+
+
+def test_imports_of_every_form() -> None:
+    text = """
+import optionbias.one
+import optionbias.two as two
+from optionbias import three, four as f  # five
+def late():
+    from optionbias.six import (
+        seven,  # and eight
+        nine as n,
+    )
+# from optionbias import ten
+import optionbiased.eleven, os
+"""
+    assert {n for n in imported_names(text) if n.split(".")[0] == "optionbias"} == {
+        "optionbias", "optionbias.one", "optionbias.two", "optionbias.three", "optionbias.four",
+        "optionbias.six", "optionbias.six.seven", "optionbias.six.nine",
+    }  # fmt: skip
 
 
 def test_digests_by_hand(repository: Path) -> None:

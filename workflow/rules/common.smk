@@ -1,6 +1,7 @@
 """Everything that the rules share: the checked config and cohort, paths, and code digests."""
 
 import json
+import os
 import re
 import sys
 from importlib.util import find_spec
@@ -12,7 +13,7 @@ from snakemake.settings.types import DeploymentMethod
 if workflow.basedir not in sys.path:
     sys.path.insert(0, workflow.basedir)
 
-from optionbias import catalogue, endpoint, noise, provenance, validation
+from optionbias import catalogue, endpoint, provenance, rereads, validation
 from optionbias.benchmarks import registry
 from optionbias.cohort import Cohort, locate, read_cohort, write_described
 from optionbias.items import ItemsError, check_user_benchmark
@@ -80,7 +81,7 @@ def missing_backend() -> list[str]:
     there = with_conda() or find_spec("vllm") or VLLM_PYTHON.is_file()
     asked = {
         "backend": config["backend"] == "vllm",
-        "noise_floor": "vllm" in noise.variants(config["noise_floor"]),
+        "noise_floor": "vllm" in rereads.variants(config["noise_floor"]),
     }
     return [
         f"config key `{key}`: vLLM is not installed; `make vllm` installs it"
@@ -244,7 +245,7 @@ def sweep_inputs(wanted) -> list[str]:
 
 
 # Re-reads for the noise floor: which variants, and where they lie.
-NOISE = noise.variants(config["noise_floor"])
+NOISE = rereads.variants(config["noise_floor"])
 NOISE_FOLDER = f"{SWEEPS}/noise"
 
 
@@ -266,6 +267,20 @@ def reread_arguments(reread: str) -> list[str]:
     variant = reread.split("/")[1]
     size, seed = str(config["noise_items"]), str(config["seed"])
     return ["--variant", variant, "--reread-items", size, "--reread-seed", seed]
+
+
+def told_at_start(jobs) -> str:
+    """What preflight says of the jobs of a run that read cells; an error where it cannot succeed."""
+    reading = ("first_token_sweep", "generated_sweep", "closed_sweep")
+    asked = [dict(job.wildcards.items()) for job in jobs if job.rule.name in reading]
+    if not (asked and config["preflight"] and workflow.is_main_process):
+        return ""
+    from optionbias.preflight import start
+
+    try:
+        return start.at_start(COHORT, config, SWEEPS, asked, workflow.local_exec)
+    except start.CannotSucceedError as error:
+        raise WorkflowError(str(error)) from None
 
 
 BENCHMARKS = sorted({cell.benchmark for cell in COHORT.cells})
@@ -424,7 +439,7 @@ wildcard_constraints:
     checkpoint="|".join(map(re.escape, COHORT.checkpoints)),
     readout="|".join(READOUTS),
     part="items|exemplars",
-    reread=f"(noise/({'|'.join(noise.VARIANTS)})/)?",
+    reread=f"(noise/({'|'.join(rereads.VARIANTS)})/)?",
     analysis="|".join(ANALYSES),
     table="|".join(catalogue.TABLES),
     figure="|".join(FIGURES),

@@ -219,6 +219,8 @@ elif config["sweeps"] is None:
 onstart:
     if lacking := missing_keys(workflow.dag.needrun_jobs()):
         raise WorkflowError("\n".join(lacking))
+    if told := told_at_start(workflow.dag.needrun_jobs()):
+        print(told, file=sys.stderr)
 
 
 rule sweeps:

@@ -1,0 +1,241 @@
+"""How fast a machine reads prompts and generates tokens: measured on cells read here, or declared.
+
+Speeds are in floating-point operations a second, at two operations a parameter and token, so that
+those of one model tell of another. What the output matrix and attention add is in the measured ones.
+"""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from optionbias.devices import Gpu
+from optionbias.preflight.workload import GENERATED, Job, Workload
+from optionbias.validation import ConfigError, check, read_yaml
+
+CARDS = Path(__file__).parents[2] / "workflow" / "cards.yaml"
+DEFAULT_CARD = "H100"
+OPERATIONS = 2  # a parameter and token: a multiplication and an addition
+BYTES = {"float32": 4, "bfloat16": 2, "float16": 2}
+# Weights are not all: activations, keys and values, the libraries' own. A declared share.
+ROOM = 1.1
+RULES = {False: "first_token_sweep", True: "generated_sweep"}
+
+
+@dataclass(frozen=True)
+class Speed:
+    """Operations a second of one GPU, or of one core of a CPU; `how` says where they are from."""
+
+    prefill: float
+    decode: float
+    how: str
+
+
+@dataclass(frozen=True)
+class Machine:
+    """What cells are taken to run on.
+
+    Attributes:
+        name: of the card, or `CPU`.
+        memory_gb: of one card, or of the machine, in 10^9 bytes.
+        speed: of one card or one core.
+        on_gpu: whether it is a card.
+        driver: what the driver's name of such a card holds.
+        found: cards found on this machine, of this kind or (where none is stated) at all.
+        note: what a reader must know of the choice; empty for nothing.
+    """
+
+    name: str
+    memory_gb: float
+    speed: Speed
+    on_gpu: bool
+    driver: str = ""
+    found: int = 0
+    note: str = ""
+
+    def gpus_needed(self, weights_gb: float) -> int:
+        """Cards that hold a checkpoint, with some room."""
+        return max(1, -int(-ROOM * weights_gb // self.memory_gb)) if self.on_gpu else 0
+
+
+def parameters(entry: Mapping[str, Any]) -> float:
+    """Parameters of a checkpoint's entry."""
+    return 1e9 * float(entry.get("stored_params_b", entry.get("params_b", 0.0)))
+
+
+def weights_gb(entry: Mapping[str, Any], dtype: str) -> float:
+    """What its weights take in memory in a dtype, in 10^9 bytes."""
+    return parameters(entry) * BYTES[dtype] / 1e9
+
+
+def run_dtype(config: Mapping[str, Any], on_gpu: bool) -> str:
+    """The dtype that the config's `dtype` becomes on a device."""
+    if config["dtype"] == "auto":
+        return "bfloat16" if on_gpu else "float32"
+    return str(config["dtype"])
+
+
+def choose(
+    config: Mapping[str, Any],
+    found: list[Gpu],
+    fits_here: bool,
+    memory_gb: float,
+    cards: Path = CARDS,
+) -> Machine:
+    """The machine that the estimate is of: the stated card, the one found, this CPU, or an H100.
+
+    Args:
+        config: its `card` and `device`.
+        found: GPUs of this machine.
+        fits_here: whether this machine's memory holds every checkpoint.
+        memory_gb: this machine's memory.
+
+    Raises:
+        ConfigError: `card` names no card.
+    """
+    known = _read(cards)
+    declared = f"declared in {cards.parent.name}/{cards.name}"
+    by_name = {card["name"]: card for card in known["cards"]}
+    if config["card"] is not None:
+        if config["card"] not in by_name:
+            raise ConfigError(
+                f"config key `card`: no card {config['card']} in {cards} ({', '.join(by_name)})"
+            )
+        card = by_name[config["card"]]
+        same = sum(card["driver"] in gpu.name for gpu in found)
+        return _card(card, declared, same)
+    if found and config["device"] != "cpu":
+        gpu = found[0]
+        card = next((c for c in known["cards"] if c["driver"] in gpu.name), None)
+        note = ""
+        if card is None:
+            card = by_name[DEFAULT_CARD]
+            note = f"{gpu.name} is not in {cards.name}: hours are those of an {DEFAULT_CARD}"
+        speed = _speed(card, declared)
+        return Machine(gpu.name, gpu.memory_gb, speed, True, gpu.name, len(found), note)
+    if fits_here and config["device"] != "cuda":
+        cpu = known["cpu"]
+        speed = Speed(1e9 * cpu["prefill_gflops"], 1e9 * cpu["decode_gflops"], declared)
+        return Machine("CPU", memory_gb, speed, False)
+    note = f"no GPU was found here and no `card` is set: an {DEFAULT_CARD} is taken"
+    return _card(by_name[DEFAULT_CARD], declared, 0, note)
+
+
+def _card(card: Mapping[str, Any], how: str, found: int, note: str = "") -> Machine:
+    speed = _speed(card, how)
+    return Machine(card["name"], card["memory_gb"], speed, True, card["driver"], found, note)
+
+
+def _read(cards: Path) -> Any:
+    raw = read_yaml(cards)
+    check(raw, "cards", str(cards))
+    if not any(card["name"] == DEFAULT_CARD for card in raw["cards"]):
+        raise ConfigError(f"{cards}: no card {DEFAULT_CARD}, which is taken where none is found")
+    return raw
+
+
+def _speed(card: Mapping[str, Any], how: str) -> Speed:
+    peak = 1e12 * card["bf16_tflops"]
+    return Speed(peak * card["prefill"], peak * card["decode"], how)
+
+
+def seconds(work_run: float, generated: float, params: float, speed: Speed) -> float:
+    """How long one card or core takes."""
+    return OPERATIONS * params * (work_run / speed.prefill + generated / speed.decode)
+
+
+def with_measured(
+    machine: Machine, workload: Workload, done: Iterable[Job], sweeps: str, results: Path
+) -> Machine:
+    """The machine at its speed over the cells that were read here on such a device, if any.
+
+    A cell counts if its sweep says that it was read on this kind of device in the dtype of this run.
+    The rate is that of all of them together, so long cells count most. The time is a job's, with
+    loading the model; a cell that was resumed from its journal looks faster than it was.
+    """
+    speed = machine.speed
+    prefill, prompting = _rate(machine, workload, done, sweeps, results, generates=False)
+    decode, generating = _rate(machine, workload, done, sweeps, results, generates=True)
+    if not prompting and not generating:
+        return machine
+    told = ", ".join(
+        f"{what} measured on {cells} cell{'s' * (cells != 1)} here"
+        if cells
+        else f"{what} {speed.how}"
+        for what, cells in (("prompts", prompting), ("generation", generating))
+    )
+    new = Speed(prefill or speed.prefill, decode or speed.decode, told)
+    return replace(machine, speed=new)
+
+
+def _rate(
+    machine: Machine,
+    workload: Workload,
+    done: Iterable[Job],
+    sweeps: str,
+    results: Path,
+    generates: bool,
+) -> tuple[float, int]:
+    """Operations a second of one card or core over finished cells, and how many cells these are.
+
+    Reading the prompts is part of a generating cell's time, and small beside generating.
+    """
+    operations = taken = 0.0
+    cells = 0
+    for job in done:
+        readout, benchmark, checkpoint = job.cell
+        if (readout in GENERATED) is not generates:
+            continue
+        reread = f"noise/{job.variant}/" if job.variant else ""
+        tsv = f"{RULES[generates]}/{reread}{readout}/{benchmark}/{checkpoint}.tsv"
+        seconds_here = _time(results / "benchmarks" / tsv)
+        metadata = _metadata(job.path(sweeps))
+        if seconds_here is None or not _alike(metadata, machine, workload.config):
+            continue
+        tokens = _generated(results, job) if generates else workload.work(job).run
+        cores = 1 if machine.on_gpu else int(metadata.get("threads") or 1)
+        operations += OPERATIONS * parameters(workload.cohort.checkpoints[checkpoint]) * tokens
+        taken += seconds_here * cores
+        cells += 1
+    return (operations / taken, cells) if operations else (0.0, 0)
+
+
+def _time(tsv: Path) -> float | None:
+    """Seconds of a job, from the file that Snakemake wrote of it."""
+    try:
+        with open(tsv, encoding="utf-8", newline="") as file:
+            return float(next(csv.DictReader(file, delimiter="\t"))["s"]) or None
+    except (OSError, StopIteration, KeyError, ValueError):
+        return None
+
+
+def _metadata(sweep: Path) -> dict[str, Any]:
+    import pyarrow.parquet as pq
+
+    try:
+        told: dict[str, Any] = json.loads(pq.read_schema(sweep).metadata[b"sweep"])
+    except (OSError, KeyError, ValueError, TypeError):
+        return {}
+    return told
+
+
+def _alike(metadata: Mapping[str, Any], machine: Machine, config: Mapping[str, Any]) -> bool:
+    on_gpu = metadata.get("device") == "cuda"
+    same = on_gpu == machine.on_gpu and metadata.get("dtype") == run_dtype(config, on_gpu)
+    named = not on_gpu or machine.driver in str(metadata.get("device_name"))
+    return bool(metadata) and same and named
+
+
+def _generated(results: Path, job: Job) -> float:
+    readout, benchmark, checkpoint = job.cell
+    try:
+        path = results / "traces" / readout / benchmark / f"{checkpoint}.jsonl.gz"
+        with gzip.open(path, "rt", encoding="utf-8") as traces:
+            return float(sum(json.loads(trace)["tokens"] for trace in traces))
+    except (OSError, ValueError, KeyError, EOFError):
+        return 0.0

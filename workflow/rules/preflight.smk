@@ -1,0 +1,22 @@
+# What a run would take, printed before anything runs. It has no output, so it runs whenever it is asked for.
+
+
+rule preflight:
+    log:
+        "results/logs/preflight.log",
+    localrule: True
+    conda:
+        "../../envs/data.yaml"
+    params:
+        cohort=str(COHORT.path),
+        config=json.dumps(config, sort_keys=True),
+        sweeps=SWEEPS,
+        cores=workflow.resource_settings.cores or os.cpu_count(),
+        remote="--remote" if workflow.non_local_exec else "",
+        code=code_digests("scripts/preflight.py"),
+    shell:
+        """
+        python -m scripts.preflight --cohort {params.cohort:q} --config {params.config:q} \
+            --sweeps {params.sweeps:q} --results results --cores {params.cores} {params.remote} \
+            --page results/preflight.md --log {log:q}
+        """
