@@ -71,12 +71,12 @@ class Cohort:
         return source
 
     def described(self) -> dict[str, Any]:
-        """What tables and figures need of it, without sources or paths."""
+        """What tables and figures need of it, without sources, paths or environments."""
         hidden = {"source", "items", "exemplars"}
         return {
             "name": self.name,
             "checkpoints": [
-                {k: v for k, v in entry.items() if k != "source"}
+                {k: v for k, v in entry.items() if k not in ("source", "environment")}
                 for entry in self.checkpoints.values()
             ],
             "benchmarks": [

@@ -12,12 +12,13 @@ rule paper:
     conda:
         "../../envs/paper.yaml"
     params:
+        python=python_in("paper"),
         name=COHORT.label,
         tables=TABLES,
         figures=FIGURES,
         code=code_digests("scripts/paper.py", files=["paper/paper.typ"]),
     shell:
         """
-        python -m scripts.paper --cohort-name {params.name:q} --tables {params.tables} \
+        {params.python:q} -m scripts.paper --cohort-name {params.name:q} --tables {params.tables} \
             --figures {params.figures} --output {output:q} --log {log:q}
         """
