@@ -354,7 +354,9 @@ def main() -> None:
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--budget", type=int, help="tokens of one pass of the engine")
     parser.add_argument("--dtype", default="float32")
-    parser.add_argument("--vllm-python", type=Path, default=ROOT / ".envs/generation-cpu/bin/python")
+    parser.add_argument(
+        "--vllm-python", type=Path, default=ROOT / ".envs/generation-cpu/bin/python"
+    )
     parser.add_argument("--lm-eval-python", type=Path)
     parser.add_argument("--log", type=Path, default=Path(tempfile.gettempdir()) / "throughput")
     args = parser.parse_args()

@@ -85,6 +85,11 @@ def of_checkpoint(checkpoint: Mapping[str, Any]) -> str:
     return str(checkpoint.get("environment", default))
 
 
+def letters_backend(variant: str | None, backend: str) -> str:
+    """The backend that reads letters: the config's, unless a variant of the noise floor is about it."""
+    return {"vllm": "vllm", "alone": "transformers"}.get(variant or "", backend)
+
+
 def install_line(by_device: Mapping[str, tuple[str, ...]]) -> str:
     """How to install the vLLM of LETTERS or ANSWERS."""
     gpu, cpu = by_device["auto"]

@@ -31,11 +31,6 @@ def variants(setting: bool | list[str]) -> tuple[str, ...]:
     return tuple(v for v in VARIANTS if v in setting)
 
 
-def backend_of(variant: str | None, backend: str) -> str:
-    """With which backend a variant (None: the sweep itself) reads where the config says `backend`."""
-    return {"vllm": "vllm", "alone": "transformers"}.get(variant or "", backend)
-
-
 COLUMNS = (
     "checkpoint", "benchmark", "readout", "variant", "dtype", "n_items", "n_queries", "changed",
     "repeat_disagreement", "flip_rate", "flip_rate_again", "flips_changed", "largest_change",

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import torch
 
-from optionbias.noise import backend_of
+from optionbias.environments import letters_backend
 from optionbias.readouts.allocation import keep_freed_memory
 from optionbias.readouts.checkpoints import DTYPES, load, pick_device, pick_dtype
 from optionbias.readouts.first_token import Opened
@@ -41,7 +41,7 @@ def open_checkpoint(
     Raises:
         CheckpointError: the checkpoint cannot be loaded, or the backend is not there.
     """
-    backend = backend_of(variant, backend)
+    backend = letters_backend(variant, backend)
     if variant in DTYPES:
         dtype = variant
     if backend == "vllm":

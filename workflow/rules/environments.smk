@@ -44,7 +44,7 @@ def checkpoint_environment(wildcards) -> str:
 def letters_environment(wildcards) -> str:
     """Where a checkpoint's letters are read (again, as the variant of the noise floor says)."""
     variant = wildcards.reread.split("/")[1] if wildcards.reread else None
-    backend = noise.backend_of(variant, config["backend"])
+    backend = environments.letters_backend(variant, config["backend"])
     entry = COHORT.checkpoints[wildcards.checkpoint]
     return ENVIRONMENTS.of_letters(entry, backend, config["device"])
 
