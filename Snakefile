@@ -7,6 +7,7 @@ min_version("9.27")
 configfile: f"{workflow.basedir}/config.yaml"
 
 
+include: "workflow/rules/environments.smk"
 include: "workflow/rules/common.smk"
 include: "workflow/rules/preflight.smk"
 include: "workflow/rules/data.smk"

@@ -2,7 +2,7 @@
 
     python benchmarks/throughput.py FOLDER ITEMS... [--exemplars FILE] [--items 64] [--rounds 5]
         [--ways engine plain vllm lm-eval] [--threads 2] [--dtype float32]
-        [--vllm-python .venv-vllm/bin/python] [--lm-eval-python path/to/python]
+        [--vllm-python .envs/generation-cpu/bin/python] [--lm-eval-python path/to/python]
 
 FOLDER holds `checkpoint.json` (`results/checkpoints/NAME`), ITEMS are JSONL files in the format of a
 user's own benchmark, taken evenly over each file, or with `--file-order` from its start. Each way is
@@ -13,7 +13,7 @@ vLLM's caches are emptied before each round. Ratios are medians over rounds of t
 
     engine      the shared-prefix engine, as the workflow runs it (a worker a thread)
     plain       batches of equal length without sharing, on the same matrix path
-    vllm        vLLM with prefix caching (`make vllm`)
+    vllm        vLLM with prefix caching (`make envs ENVS=generation-cpu`)
     lm-eval     lm-evaluation-harness 0.4, batch 16 (`pip install lm_eval` in an environment of its own)
 
 The fraction of the limit is 2 x non-embedding parameters x tokens of the prefix trees, over the time
@@ -354,7 +354,9 @@ def main() -> None:
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--budget", type=int, help="tokens of one pass of the engine")
     parser.add_argument("--dtype", default="float32")
-    parser.add_argument("--vllm-python", type=Path, default=ROOT / ".venv-vllm/bin/python")
+    parser.add_argument(
+        "--vllm-python", type=Path, default=ROOT / ".envs/generation-cpu/bin/python"
+    )
     parser.add_argument("--lm-eval-python", type=Path)
     parser.add_argument("--log", type=Path, default=Path(tempfile.gettempdir()) / "throughput")
     args = parser.parse_args()

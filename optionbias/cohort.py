@@ -75,10 +75,10 @@ class Cohort:
         return source
 
     def described(self) -> dict[str, Any]:
-        """What tables and figures need of it, without sources or paths."""
+        """What tables and figures need of it, without sources, paths or environments."""
         hidden = {"source", "items", "exemplars"}
-        # What only preflight reads is no reason to make a table anew.
-        planned = {"source", "stored_params_b", "dtype", "download_gb", "gated"}
+        # What only preflight and the choice of environments read is no reason to make a table anew.
+        planned = {"source", "environment", "stored_params_b", "dtype", "download_gb", "gated"}
         return {
             "name": self.name,
             "checkpoints": [

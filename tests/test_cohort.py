@@ -59,6 +59,15 @@ def test_what_tables_and_figures_are_told(tmp_path: Path) -> None:
     assert told["cells"][0] == ["first-token", "exam", "A"]
 
 
+def test_where_a_checkpoint_is_run_changes_nothing_that_tables_are_told(tmp_path: Path) -> None:
+    raw = plain()
+    told = read(tmp_path, raw).described()
+    raw["checkpoints"][0]["environment"] = "inference-phi3"
+    cohort = read(tmp_path, raw)
+    assert cohort.checkpoints[raw["checkpoints"][0]["name"]]["environment"] == "inference-phi3"
+    assert cohort.described() == told
+
+
 def test_a_move_of_the_files_changes_nothing_that_tables_read(tmp_path: Path) -> None:
     before = read(tmp_path, plain()).described()
     raw = plain()

@@ -24,7 +24,7 @@ def open_engine(
     """
     if backend == "auto":
         backend = "vllm" if is_installed() else "transformers"
-        why = "is installed" if backend == "vllm" else "as vLLM is not installed (`make vllm`)"
+        why = "is installed" if backend == "vllm" else "as vLLM is not installed (`make envs`)"
         logging.getLogger(__name__).info("backend auto: %s, %s", backend, why)
     if backend == "vllm":
         engine = VllmEngine(folder, device, dtype)

@@ -28,6 +28,7 @@ from transformers import AutoModelForCausalLM, AutoTokenizer
 
 from optionbias.atomic import write_text
 from optionbias.readouts.letters import encode, letter_tokens
+from optionbias.readouts.library import dtype_option, last_logits
 
 if not sys.stderr.isatty():  # bars belong on a terminal, not in logs
     transformers.utils.logging.disable_progress_bar()
@@ -137,7 +138,9 @@ def _convert_gguf(name: str, source: dict[str, Any], target: Path) -> dict[str, 
                     shutil.copyfileobj(piece, out)
         folder = Path(scratch) / "model"
         tokenizer = AutoTokenizer.from_pretrained(scratch, gguf_file=whole.name)
-        model = _pretrained_model(name, scratch, gguf_file=whole.name, dtype=torch.float32)
+        model = _pretrained_model(
+            name, scratch, gguf_file=whole.name, **dtype_option(torch.float32)
+        )
         reference = _reference(model, tokenizer, name)
         # transformers 5 will not save what it loaded from a GGUF while these are set.
         model.hf_quantizer = None
@@ -155,7 +158,7 @@ def _reference(model: Any, tokenizer: Any, name: str) -> list[float]:
     """Letter log-probabilities of one fixed prompt, a fingerprint of weights and positions."""
     ids = torch.tensor([encode(tokenizer, REFERENCE_PROMPT)], device=model.device)
     letters = letter_tokens(tokenizer, 2, name)
-    logits = model(input_ids=ids, use_cache=False, logits_to_keep=1).logits[0, -1].float()
+    logits = model(input_ids=ids, use_cache=False, **last_logits(model)).logits[0, -1].float()
     return [float(x) for x in torch.log_softmax(logits, -1)[letters]]
 
 
@@ -257,7 +260,7 @@ def load(folder: Path, device: str, dtype: str) -> tuple[Any, Any, dict[str, Any
     several = device == "cuda" and torch.cuda.device_count() > 1
     if several:  # as many as the job was given: its layers are spread over all of them
         options["device_map"] = "auto"
-    model = _pretrained_model(name, where, dtype=DTYPES[dtype], **options)
+    model = _pretrained_model(name, where, **dtype_option(DTYPES[dtype]), **options)
     model = model if several else model.to(device)
     if "reference" in manifest and dtype == "float32":
         check_reference(manifest, _reference(model, tokenizer, name), folder)

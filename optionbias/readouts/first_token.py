@@ -32,8 +32,8 @@ SHAPING = (
     *(
         f"optionbias.readouts.{m}"
         for m in (
-            "first_token", "forward", "layout", "letters", "matrix_path", "packing", "prefix_tree",
-            "shared_prefix", "tree_attention", "vllm_engine", "vllm_letters",
+            "first_token", "forward", "layout", "letters", "library", "matrix_path", "packing",
+            "prefix_tree", "shared_prefix", "tree_attention", "vllm_engine", "vllm_letters",
         )
     ),
 )  # fmt: skip

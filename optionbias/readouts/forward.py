@@ -13,6 +13,7 @@ import torch
 import transformers
 from numpy.typing import NDArray
 
+from optionbias.readouts.library import last_logits
 from optionbias.readouts.prefix_tree import Tokens
 
 MAX_BATCH_TOKENS = 4_096
@@ -132,11 +133,12 @@ class PlainReader:
         for row, prompt in enumerate(prompts):
             by_length[len(prompt)].append(row)
         found = LetterScores.empty(len(prompts), len(self.letters))
+        only = last_logits(self.model)
         for length in sorted(by_length):
             rows, step = by_length[length], max(1, self.budget // length)
             for start in range(0, len(rows), step):
                 batch = rows[start : start + step]
                 ids = torch.tensor([prompts[row] for row in batch], device=self.model.device)
-                logits = self.model(input_ids=ids, use_cache=False, logits_to_keep=1).logits[:, -1]
+                logits = self.model(input_ids=ids, use_cache=False, **only).logits[:, -1]
                 found.put(batch, letter_scores(logits, self.letters, self.name))
         return found

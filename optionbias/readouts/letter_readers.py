@@ -6,6 +6,7 @@ from pathlib import Path
 
 import torch
 
+from optionbias.environments import letters_backend
 from optionbias.readouts.allocation import keep_freed_memory
 from optionbias.readouts.checkpoints import DTYPES, load, pick_device, pick_dtype
 from optionbias.readouts.first_token import Opened
@@ -40,14 +41,12 @@ def open_checkpoint(
     Raises:
         CheckpointError: the checkpoint cannot be loaded, or the backend is not there.
     """
-    if variant == "vllm":
-        backend = variant
-    elif variant in DTYPES:
+    backend = letters_backend(variant, backend)
+    if variant in DTYPES:
         dtype = variant
-    elif variant == "alone":
-        backend = "transformers"
     if backend == "vllm":
         engine = VllmEngine(folder, device, dtype)
+        engine.require_letters()
 
         def open_vllm(letters: list[int], sample: list[Asked]) -> VllmReader:
             # The sample holds the longest item, under some of its orderings.

@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 import torch
+import transformers
 
 from optionbias.readouts.forward import (
     Asked,
@@ -26,9 +27,17 @@ from optionbias.readouts.forward import (
     letter_scores,
 )
 from optionbias.readouts.layout import lay_out
+from optionbias.readouts.library import takes_attention
 from optionbias.readouts.packing import Pack, packs
 from optionbias.readouts.prefix_tree import Node, Tokens, prefix_tree
-from optionbias.readouts.tree_attention import NAME, Pass, Stem, attending, check_kernels
+from optionbias.readouts.tree_attention import (
+    NAME,
+    Pass,
+    Stem,
+    UnsupportedAttentionError,
+    attending,
+    check_kernels,
+)
 
 LOG = logging.getLogger(__name__)
 # Tokens of one forward pass. A CPU's caches like few, a GPU is idle with few.
@@ -60,7 +69,14 @@ class SharedPrefixReader:
             letters: token ids of the K letters.
             name: the checkpoint's name, for errors.
             budget: tokens of one forward pass; by default what suits the device.
+
+        Raises:
+            UnsupportedAttentionError: the library lets nobody replace this model's attention.
         """
+        if not takes_attention(model):
+            raise UnsupportedAttentionError(
+                f"transformers {transformers.__version__} has no attention functions to be replaced"
+            )
         self.model, self.name = model, name
         self.letters = torch.tensor(list(letters))
         self.budget = budget or BUDGETS.get(model.device.type, BUDGETS["cuda"])
@@ -227,13 +243,16 @@ def open_reader(
         fault = reader.fault(sample)
         if fault is None:
             return reader
+    except UnsupportedAttentionError as error:
+        fault = str(error)
     except (ValueError, AttributeError, NotImplementedError) as error:
         fault = f"{type(error).__name__}: {' '.join(str(error).split())}"[:300]
     LOG.warning(
         "checkpoint %s: this model's code does not take prefix trees (%s); reading plain batches, "
         "which run every token of every prompt", name, fault,
     )  # fmt: skip
-    model.set_attn_implementation(before)
+    if takes_attention(model):
+        model.set_attn_implementation(before)
     return PlainReader(model, letters, name)
 
 

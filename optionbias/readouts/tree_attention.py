@@ -18,9 +18,9 @@ from typing import Any
 
 import numpy as np
 import torch
-from transformers import AttentionInterface
 
 from optionbias.readouts.layout import Layout, Paths
+from optionbias.readouts.library import ATTENTION
 
 NAME = "prefix_tree"
 Partial = tuple[torch.Tensor, torch.Tensor]
@@ -354,4 +354,5 @@ def check_kernels(device: torch.device, dtype: torch.dtype) -> bool:
     return True
 
 
-AttentionInterface.register(NAME, tree_attention)
+if ATTENTION is not None:
+    ATTENTION.register(NAME, tree_attention)

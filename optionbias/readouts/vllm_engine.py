@@ -7,6 +7,7 @@ The engine runs in this process: its scheduling then repeats, and a killed job l
 from __future__ import annotations
 
 import importlib.util
+import inspect
 import logging
 import os
 import platform
@@ -74,10 +75,14 @@ class VllmEngine:
         if not is_installed():
             raise CheckpointError(
                 f"checkpoint {self.name}: backend vllm is not installed for {sys.executable}: "
-                f"`make vllm` installs it, `backend=transformers` does without"
+                f"`make envs` installs it (docs/environments.md), `backend=transformers` does without"
             )
+        self._check_version()
         for name, value in ENVIRONMENT.items():
             os.environ.setdefault(name, value)
+        # What it compiles with (ninja) lies beside the Python, where nobody has activated anything.
+        programs = str(Path(sys.executable).parent)
+        os.environ["PATH"] = os.pathsep.join([programs, os.environ.get("PATH", os.defpath)])
         logging.getLogger("vllm").setLevel(logging.ERROR)
         import vllm
         from vllm.platforms import current_platform
@@ -140,6 +145,21 @@ class VllmEngine:
         done = self._started().generate(asked, parameters, use_tqdm=False)
         return [output.outputs[0] for output in done]
 
+    def require_letters(self) -> None:
+        """Refuse a vLLM that cannot read letters.
+
+        Raises:
+            CheckpointError: it does not give the log-probabilities of chosen tokens.
+        """
+        import vllm
+
+        if "logprob_token_ids" not in inspect.signature(vllm.SamplingParams).parameters:
+            raise CheckpointError(
+                f"checkpoint {self.name}: vLLM {vllm.__version__} does not give the log-probabilities of chosen "
+                f"tokens: read letters with `backend=transformers`, or with the vLLM of `make envs "
+                f"ENVS=letters-vllm`"
+            )
+
     def letter_logprobs(
         self, prompts: Sequence[Sequence[int]], letters: Sequence[int]
     ) -> list[list[float]]:
@@ -180,6 +200,15 @@ class VllmEngine:
                 ) from error
             self._check()
         return self._llm
+
+    def _check_version(self) -> None:
+        """A converted folder loads in another major version of transformers and answers wrongly."""
+        converted, here = self.manifest["transformers"], transformers.__version__
+        if self.manifest["kind"] == "gguf" and converted.split(".")[0] != here.split(".")[0]:
+            raise CheckpointError(
+                f"checkpoint {self.name}: converted by transformers {converted}, which the {here} beside this "
+                f"vLLM reads wrongly: set `backend` to transformers"
+            )
 
     def _gpus(self) -> int:
         """All GPUs that the job sees, where the attention heads spread over them evenly; else one."""

@@ -8,6 +8,8 @@ import torch
 import transformers
 from tokenizers import Tokenizer, models, pre_tokenizers, processors
 
+from optionbias.readouts.library import dtype_option
+
 SHAPE = {
     "hidden_size": 32,
     "intermediate_size": 64,
@@ -41,7 +43,8 @@ def random_model(family: str) -> Any:
     name, extra = FAMILIES[family]
     config = getattr(transformers, name)(**{**SHAPE, **extra})
     torch.manual_seed(0)
-    model = transformers.AutoModelForCausalLM.from_config(config, dtype=torch.float32).eval()
+    dtype = dtype_option(torch.float32)
+    model = transformers.AutoModelForCausalLM.from_config(config, **dtype).eval()
     with torch.no_grad():
         for parameter in model.parameters():
             parameter.mul_(4)  # spread the logits, so that errors show

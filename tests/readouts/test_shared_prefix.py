@@ -9,32 +9,12 @@ import numpy as np
 import pytest
 import torch
 
-from optionbias.readouts import shared_prefix, tree_attention
+from optionbias.readouts import library, shared_prefix, tree_attention
 from optionbias.readouts.forward import Asked, ForwardError, PlainReader
 from optionbias.readouts.layout import MIN_BLOCK_KEYS
 from optionbias.readouts.shared_prefix import SharedPrefixReader, open_reader
+from readouts.asked import LETTERS, chunk
 from readouts.models import FAMILIES, random_model
-
-LETTERS = [70, 71, 72, 73]
-
-
-def chunk(seed: int, head: int = 0, items: int = 3, stem: int = 60) -> list[Asked]:
-    """Items whose prompts share a head, a stem of their own and, two by two, a first option."""
-    rng = np.random.default_rng(seed)
-
-    def tokens(n: int) -> tuple[int, ...]:
-        return tuple(rng.integers(3, 300, n).tolist())
-
-    shared, found = tokens(head), []
-    for _ in range(items):
-        own = shared + tokens(stem)
-        options = [own + tokens(n) for n in (12, 50, 9)]
-        found.append(
-            Asked(
-                [options[i % 3] + tokens(n) for i, n in enumerate((20, 20, 23, 1, 20, 31))], shared
-            )
-        )
-    return found
 
 
 @pytest.mark.parametrize("family", sorted(FAMILIES))
@@ -129,6 +109,19 @@ def test_a_model_that_asks_for_more_than_trees_have_is_read_in_plain_batches(
         layer.self_attn.is_causal = False
     reader = open_reader(model, LETTERS, "M", chunk(9))
     assert isinstance(reader, PlainReader) and "not causal" in caplog.text
+
+
+def test_a_library_without_attention_functions_is_read_in_plain_batches(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """As transformers 4.45 is, which Phi-3 checkpoints take."""
+    asked = chunk(15)
+    right = PlainReader(random_model("llama"), LETTERS, "M").read(asked)
+    monkeypatch.setattr(library, "ATTENTION", None)
+    reader = open_reader(random_model("llama"), LETTERS, "M", asked)
+    assert isinstance(reader, PlainReader)
+    assert "has no attention functions to be replaced); reading plain batches" in caplog.text
+    assert (reader.read(asked).logp == right.logp).all()
 
 
 def test_a_sound_model_is_read_by_shared_prefixes() -> None:

@@ -4,11 +4,9 @@ import json
 import os
 import re
 import sys
-from importlib.util import find_spec
 from pathlib import Path
 
 from snakemake.exceptions import WorkflowError
-from snakemake.settings.types import DeploymentMethod
 
 if workflow.basedir not in sys.path:
     sys.path.insert(0, workflow.basedir)
@@ -26,8 +24,6 @@ provenance.use_this_clone()
 # Readouts whose sweeps this workflow makes itself; others are read from `sweeps`.
 FIRST_TOKEN_READOUTS = ("first-token", "five-shot", "all-orderings")
 GENERATED_READOUTS = ("chain-of-thought", "direct-answer")
-# `make vllm` installs it apart from the rest: it needs other versions of some packages.
-VLLM_PYTHON = Path(workflow.basedir) / ".venv-vllm" / "bin" / "python"
 
 
 def checked_cohort() -> Cohort:
@@ -59,7 +55,12 @@ def unrunnable(cohort: Cohort) -> list[str]:
         if folder is not None and (fault := faulty_folder(Path(folder))):
             faults.append(f"{cohort.path}: checkpoint {name}: `source.path`: {fault}")
     faults += unaskable(cohort)
-    return [*faults, *missing_backend(), *too_many_orderings(cohort)]
+    readouts = {cell.readout for cell in cohort.cells}
+    faults += missing_vllm(
+        letters=not readouts.isdisjoint(FIRST_TOKEN_READOUTS),
+        answers=not readouts.isdisjoint(GENERATED_READOUTS),
+    )
+    return [*faults, *unknown_environments(cohort), *too_many_orderings(cohort)]
 
 
 def faulty_folder(folder: Path) -> str | None:
@@ -74,41 +75,6 @@ def faulty_folder(folder: Path) -> str | None:
     if not any(folder.glob("*.safetensors")) and not any(folder.glob("*.bin")):
         return f"no weights (*.safetensors) in {folder}"
     return None
-
-
-def missing_backend() -> list[str]:
-    """A backend that is asked for by name and that no job would find."""
-    there = with_conda() or find_spec("vllm") or VLLM_PYTHON.is_file()
-    asked = {
-        "backend": config["backend"] == "vllm",
-        "noise_floor": "vllm" in rereads.variants(config["noise_floor"]),
-    }
-    return [
-        f"config key `{key}`: vLLM is not installed; `make vllm` installs it"
-        for key, wanted in asked.items()
-        if wanted and not there
-    ]
-
-
-def with_conda() -> bool:
-    """Whether jobs run in the environments of envs/."""
-    methods = workflow.deployment_settings.deployment_method
-    return DeploymentMethod.CONDA in methods
-
-
-def python_of(readouts: tuple[str, ...], reread: str = "") -> str:
-    """The Python of the jobs of some readouts: where they may use vLLM, that of `make vllm`."""
-    wanted = {
-        "vllm": True,
-        "auto": readouts == GENERATED_READOUTS,
-        "transformers": False,
-    }
-    own = (
-        (wanted[config["backend"]] or "vllm" in reread)
-        and VLLM_PYTHON.is_file()
-        and not with_conda()
-    )
-    return str(VLLM_PYTHON) if own else "python"
 
 
 def unaskable(cohort: Cohort) -> list[str]:

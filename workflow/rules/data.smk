@@ -20,6 +20,7 @@ rule benchmark_files:
     conda:
         "../../envs/data.yaml"
     params:
+        python=python_in("data"),
         published=lambda wc: published_arguments(wc.benchmark),
         files=lambda wc: published_files(wc.benchmark, wc.part),
         # Where bytes come from is no reason to fetch them again; as a function of `input` it is not
@@ -29,7 +30,7 @@ rule benchmark_files:
         ),
     shell:
         """
-        python -m scripts.benchmark_files {params.published:q} --part {wildcards.part} \
+        {params.python:q} -m scripts.benchmark_files {params.published:q} --part {wildcards.part} \
             --store results/mirror {params.mirror:q} --output {output:q} --log {log:q}
         """
 
@@ -45,6 +46,7 @@ rule benchmark_items:
     conda:
         "../../envs/data.yaml"
     params:
+        python=python_in("data"),
         k=lambda wc: COHORT.benchmarks[wc.benchmark]["K"],
         made=lambda wc: items_arguments(wc.benchmark, "items"),
         file=lambda wc, input: ["--file", *input.file] if input.file else [],
@@ -57,7 +59,7 @@ rule benchmark_items:
         code=lambda wc: items_code(wc.benchmark, "items"),
     shell:
         """
-        python -m scripts.benchmark_items --benchmark {wildcards.benchmark} --k {params.k} \
+        {params.python:q} -m scripts.benchmark_items --benchmark {wildcards.benchmark} --k {params.k} \
             {params.made:q} {params.file:q} {params.manifest:q} --output {output:q} --log {log:q}
         """
 
@@ -73,6 +75,7 @@ rule exemplars:
     conda:
         "../../envs/data.yaml"
     params:
+        python=python_in("data"),
         k=lambda wc: COHORT.benchmarks[wc.benchmark]["K"],
         made=lambda wc: items_arguments(wc.benchmark, "exemplars"),
         file=lambda wc, input: ["--file", *input.file] if input.file else [],
@@ -86,7 +89,7 @@ rule exemplars:
         code=lambda wc: items_code(wc.benchmark, "exemplars"),
     shell:
         """
-        python -m scripts.benchmark_items --exemplars --benchmark {wildcards.benchmark} \
+        {params.python:q} -m scripts.benchmark_items --exemplars --benchmark {wildcards.benchmark} \
             --k {params.k} {params.made:q} {params.file:q} {params.manifests:q} \
             --output {output:q} --log {log:q}
         """
@@ -105,6 +108,7 @@ rule data_audit:
     conda:
         "../../envs/data.yaml"
     params:
+        python=python_in("data"),
         benchmarks=json.dumps(
             [audited(benchmark) for benchmark in BENCHMARKS], sort_keys=True
         ),
@@ -117,7 +121,7 @@ rule data_audit:
         ),
     shell:
         """
-        python -m scripts.data_audit --cohort-name {params.name:q} \
+        {params.python:q} -m scripts.data_audit --cohort-name {params.name:q} \
             --benchmarks {params.benchmarks:q} --repairs {params.repairs:q} --seed {params.seed} --results results \
             --markdown {output.markdown:q} --csv {output.csv:q} --log {log:q}
         """

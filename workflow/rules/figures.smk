@@ -12,6 +12,7 @@ rule figure_data:
     conda:
         "../../envs/statistics.yaml"
     params:
+        python=python_in("statistics"),
         statistics="results/statistics",
         draws=config["draws"],
         seed=config["seed"],
@@ -20,7 +21,7 @@ rule figure_data:
         ),
     shell:
         """
-        python -m scripts.figure_data --figure {wildcards.figure} --statistics {params.statistics} \
+        {params.python:q} -m scripts.figure_data --figure {wildcards.figure} --statistics {params.statistics} \
             --cohort {input.cohort:q} --draws {params.draws} --seed {params.seed} --output {output:q} \
             --log {log:q}
         """
@@ -42,13 +43,14 @@ rule figure:
     conda:
         "../../envs/figures.yaml"
     params:
+        python=python_in("figures"),
         name=COHORT.label,
         code=lambda wc: code_digests(
             "scripts/figure.py", catalogue.FIGURES[wc.figure][0]
         ),
     shell:
         """
-        python -m scripts.figure --figure {wildcards.figure} --data {input:q} --cohort-name {params.name:q} \
+        {params.python:q} -m scripts.figure --figure {wildcards.figure} --data {input:q} --cohort-name {params.name:q} \
             --output {output:q} --log {log:q}
         """
 

@@ -12,6 +12,7 @@ rule paper:
     conda:
         "../../envs/paper.yaml"
     params:
+        python=python_in("paper"),
         # A function, as the linter takes the cohort `paper` for the beginning of a path.
         name=lambda wc: COHORT.label,
         tables=TABLES,
@@ -19,6 +20,6 @@ rule paper:
         code=code_digests("scripts/paper.py", files=["paper/paper.typ"]),
     shell:
         """
-        python -m scripts.paper --cohort-name {params.name:q} --tables {params.tables} \
+        {params.python:q} -m scripts.paper --cohort-name {params.name:q} --tables {params.tables} \
             --figures {params.figures} --output {output:q} --log {log:q}
         """

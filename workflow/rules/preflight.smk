@@ -8,6 +8,7 @@ rule preflight:
     conda:
         "../../envs/data.yaml"
     params:
+        python=python_in("data"),
         cohort=str(COHORT.path),
         config=json.dumps(config, sort_keys=True),
         sweeps=SWEEPS,
@@ -16,7 +17,7 @@ rule preflight:
         code=code_digests("scripts/preflight.py"),
     shell:
         """
-        python -m scripts.preflight --cohort {params.cohort:q} --config {params.config:q} \
+        {params.python:q} -m scripts.preflight --cohort {params.cohort:q} --config {params.config:q} \
             --sweeps {params.sweeps:q} --results results --cores {params.cores} {params.remote} \
             --page results/preflight.md --log {log:q}
         """

@@ -28,6 +28,7 @@ rule score_benchmark:
     resources:
         mem_mb=2000,
     params:
+        python=python_in("statistics"),
         k=lambda wc: COHORT.benchmarks[wc.benchmark]["K"],
         sweeps=lambda wc: [
             sweep_path(SWEEPS, *c) for c in COHORT.cells if c.benchmark == wc.benchmark
@@ -40,7 +41,7 @@ rule score_benchmark:
         code=code_digests("scripts/score_benchmark.py"),
     shell:
         """
-        python -m scripts.score_benchmark --benchmark {wildcards.benchmark} --k {params.k} --sweeps {params.sweeps:q} \
+        {params.python:q} -m scripts.score_benchmark --benchmark {wildcards.benchmark} --k {params.k} --sweeps {params.sweeps:q} \
             {params.noise:q} --seed {params.seed} --repetitions {params.repetitions} {params.simulated} \
             --folder {params.folder:q} --log {log:q}
         """
@@ -61,12 +62,13 @@ rule gather_statistics:
     conda:
         "../../envs/statistics.yaml"
     params:
+        python=python_in("statistics"),
         folders=expand("results/statistics/{benchmark}", benchmark=BENCHMARKS),
         folder=subpath(output[0], parent=True),
         code=code_digests("scripts/gather_statistics.py"),
     shell:
         """
-        python -m scripts.gather_statistics --folders {params.folders:q} --folder {params.folder:q} \
+        {params.python:q} -m scripts.gather_statistics --folders {params.folders:q} --folder {params.folder:q} \
             --log {log:q}
         """
 
@@ -84,6 +86,7 @@ rule analysis:
     resources:
         mem_mb=4000,
     params:
+        python=python_in("statistics"),
         root=SWEEPS,
         draws=config["draws"],
         repetitions=config["repetitions"],
@@ -93,7 +96,7 @@ rule analysis:
         ),
     shell:
         """
-        python -m scripts.analysis --analysis {wildcards.analysis} --sweeps {params.root:q} \
+        {params.python:q} -m scripts.analysis --analysis {wildcards.analysis} --sweeps {params.root:q} \
             --cohort {input.cohort:q} --draws {params.draws} --repetitions {params.repetitions} \
             --seed {params.seed} --output {output:q} --log {log:q}
         """
@@ -111,12 +114,13 @@ rule summary:
     conda:
         "../../envs/statistics.yaml"
     params:
+        python=python_in("statistics"),
         name=COHORT.label,
         small_mass=config["small_mass"],
         code=code_digests("scripts/summary.py"),
     shell:
         """
-        python -m scripts.summary --cells {input.cells:q} --identities {input.identities:q} --sweeps {input.sweeps:q} \
+        {params.python:q} -m scripts.summary --cells {input.cells:q} --identities {input.identities:q} --sweeps {input.sweeps:q} \
             --cohort-name {params.name:q} --small-mass {params.small_mass} --output {output:q} --log {log:q}
         """
 

@@ -9,16 +9,17 @@ rule checkpoint:
     log:
         "results/logs/checkpoint/{checkpoint}.log",
     conda:
-        "../../envs/inference.yaml"
+        conda_in(checkpoint_environment)
     resources:
         mem_mb=6000,
     params:
+        python=python_in(checkpoint_environment),
         source=lambda wc: json.dumps(COHORT.source(wc.checkpoint), sort_keys=True),
         content=lambda wc: input_digests(checkpoint_files(wc.checkpoint)),
         code=code_digests("scripts/prepare_checkpoint.py"),
     shell:
         """
-        python -m scripts.prepare_checkpoint --checkpoint {wildcards.checkpoint} \
+        {params.python:q} -m scripts.prepare_checkpoint --checkpoint {wildcards.checkpoint} \
             --source {params.source:q} --output {output:q} --log {log:q}
         """
 
@@ -37,11 +38,12 @@ if SIMULATES:
         resources:
             mem_mb=2000,
         params:
+            python=python_in("statistics"),
             seed=config["seed"],
             code=code_digests("scripts/simulate.py"),
         shell:
             """
-            python -m scripts.simulate --readout {wildcards.readout} --benchmark {wildcards.benchmark} \
+            {params.python:q} -m scripts.simulate --readout {wildcards.readout} --benchmark {wildcards.benchmark} \
                 --cohort {input.cohort:q} --seed {params.seed} --folder {output:q} --log {log:q}
             """
 
@@ -64,11 +66,7 @@ elif config["sweeps"] is None:
         wildcard_constraints:
             readout="|".join(FIRST_TOKEN_READOUTS),
         conda:
-            (
-                "../../envs/vllm.yaml"
-                if config["backend"] == "vllm"
-                else "../../envs/inference.yaml"
-            )
+            conda_in(letters_environment)
         threads: config["threads"]
         resources:
             mem_mb=4000,
@@ -93,8 +91,7 @@ elif config["sweeps"] is None:
             exemplars=lambda wc, input: (
                 ["--exemplars", input.exemplars] if input.exemplars else []
             ),
-            # A function of `input` is not compared by Snakemake: where vLLM lies changes nothing.
-            python=lambda wc, input: python_of(FIRST_TOKEN_READOUTS, wc.reread),
+            python=python_in(letters_environment),
             code=code_digests("scripts/first_token_sweep.py"),
         shell:
             """
@@ -121,11 +118,7 @@ elif config["sweeps"] is None:
         wildcard_constraints:
             readout="|".join(GENERATED_READOUTS),
         conda:
-            (
-                "../../envs/inference.yaml"
-                if config["backend"] == "transformers"
-                else "../../envs/vllm.yaml"
-            )
+            conda_in(answers_environment)
         threads: config["threads"]
         resources:
             mem_mb=8000,
@@ -147,8 +140,7 @@ elif config["sweeps"] is None:
                 if sample_size(wc.readout) is not None
                 else []
             ),
-            # A function of `input` is not compared by Snakemake: where vLLM lies changes nothing.
-            python=lambda wc, input: python_of(GENERATED_READOUTS),
+            python=python_in(answers_environment),
             code=code_digests("scripts/generated_sweep.py"),
         shell:
             """
@@ -179,6 +171,7 @@ elif config["sweeps"] is None:
             mem_mb=1000,
             api=1,
         params:
+            python=python_in("closed"),
             k=lambda wc: COHORT.benchmarks[wc.benchmark]["K"],
             shaping=lambda wc: endpoint.Endpoint.of(
                 COHORT.source(wc.checkpoint)
@@ -207,7 +200,7 @@ elif config["sweeps"] is None:
             code=code_digests("scripts/closed_sweep.py"),
         shell:
             """
-            python -m scripts.closed_sweep \
+            {params.python:q} -m scripts.closed_sweep \
                 --readout {wildcards.readout} --benchmark {wildcards.benchmark} \
                 --checkpoint {wildcards.checkpoint} --k {params.k} --items {input.item_file:q} \
                 --source {params.source:q} {params.cost_limit:q} {params.resume} {params.sample:q} \

@@ -18,6 +18,7 @@ rule table:
     conda:
         "../../envs/statistics.yaml"
     params:
+        python=python_in("statistics"),
         statistics="results/statistics",
         draws=config["draws"],
         seed=config["seed"],
@@ -26,7 +27,7 @@ rule table:
         ),
     shell:
         """
-        python -m scripts.table --table {wildcards.table} --statistics {params.statistics} \
+        {params.python:q} -m scripts.table --table {wildcards.table} --statistics {params.statistics} \
             --cohort {input.cohort:q} --draws {params.draws} --seed {params.seed} --output {output:q} \
             --log {log:q}
         """
@@ -53,12 +54,13 @@ rule agreement:
     conda:
         "../../envs/statistics.yaml"
     params:
+        python=python_in("statistics"),
         tables=lambda wc, input: str(Path(input.tables[0]).parent),
         code=code_digests(
             "scripts/agreement.py", files=["paper/reported/two_factors.csv"]
         ),
     shell:
         """
-        python -m scripts.agreement --tables {params.tables:q} --cohort {input.cohort:q} \
+        {params.python:q} -m scripts.agreement --tables {params.tables:q} --cohort {input.cohort:q} \
             --csv {output.csv:q} --page {output.page:q} --log {log:q}
         """
