@@ -7,6 +7,12 @@ from optionbias import logs
 
 
 def main(args: argparse.Namespace) -> None:
+    from optionbias.exclusive import hold_cell
+    from optionbias.readouts.gpu_lease import lease
+
+    hold_cell(args.journal, args.output)
+    lease(args.gpus)  # before torch looks for GPUs
+
     from optionbias.items import read_items, sample_items
     from optionbias.readouts.first_token import read_cell, readout_orderings
     from optionbias.readouts.letter_readers import open_checkpoint
@@ -54,6 +60,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--device", required=True)
     parser.add_argument("--dtype", required=True)
     parser.add_argument("--threads", type=int, required=True)
+    parser.add_argument("--gpus", type=int, default=0, help="that the job was given")
     parser.add_argument("--chunk-items", type=int, required=True)
     parser.add_argument("--resume", action=argparse.BooleanOptionalAction, default=True)
     parser.add_argument("--sample", type=int, help="read this many items, drawn by name")

@@ -8,6 +8,11 @@ from optionbias import logs
 
 
 def main(args: argparse.Namespace) -> None:
+    from optionbias.exclusive import hold_cell
+    from optionbias.readouts.gpu_lease import lease
+
+    hold_cell(args.journal, args.output)
+    lease(args.gpus)  # before torch looks for GPUs
     import torch
 
     from optionbias.items import read_items, sample_items
@@ -54,6 +59,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--device", required=True)
     parser.add_argument("--dtype", required=True)
     parser.add_argument("--threads", type=int, required=True)
+    parser.add_argument("--gpus", type=int, default=0, help="that the job was given")
     parser.add_argument("--chunk-items", type=int, required=True)
     parser.add_argument("--resume", action=argparse.BooleanOptionalAction, default=True)
     parser.add_argument("--sample", type=int, help="generate for this many items, drawn by name")

@@ -26,7 +26,8 @@ rule score_benchmark:
     conda:
         "../../envs/statistics.yaml"
     resources:
-        mem_mb=2000,
+        mem_mb=memory(2000),
+        runtime=minutes(120),
     params:
         k=lambda wc: COHORT.benchmarks[wc.benchmark]["K"],
         sweeps=lambda wc: [
@@ -58,6 +59,7 @@ rule gather_statistics:
         expand("results/statistics/{name}.csv", name=SCORES_CSV),
     log:
         "results/logs/gather_statistics.log",
+    localrule: True
     conda:
         "../../envs/statistics.yaml"
     params:
@@ -82,7 +84,8 @@ rule analysis:
     conda:
         "../../envs/statistics.yaml"
     resources:
-        mem_mb=4000,
+        mem_mb=memory(4000),
+        runtime=minutes(120),
     params:
         root=SWEEPS,
         draws=config["draws"],
@@ -108,6 +111,7 @@ rule summary:
         "results/summary.md",
     log:
         "results/logs/summary.log",
+    localrule: True
     conda:
         "../../envs/statistics.yaml"
     params:

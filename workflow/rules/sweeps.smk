@@ -11,7 +11,8 @@ rule checkpoint:
     conda:
         "../../envs/inference.yaml"
     resources:
-        mem_mb=6000,
+        mem_mb=checkpoint_memory,
+        runtime=minutes(60),
     params:
         source=lambda wc: json.dumps(COHORT.source(wc.checkpoint), sort_keys=True),
         content=lambda wc: input_digests(checkpoint_files(wc.checkpoint)),
@@ -35,7 +36,8 @@ if SIMULATES:
         conda:
             "../../envs/statistics.yaml"
         resources:
-            mem_mb=2000,
+            mem_mb=memory(2000),
+            runtime=minutes(60),
         params:
             seed=config["seed"],
             code=code_digests("scripts/simulate.py"),
@@ -69,9 +71,11 @@ elif config["sweeps"] is None:
                 if config["backend"] == "vllm"
                 else "../../envs/inference.yaml"
             )
-        threads: config["threads"]
+        threads: cell_threads
         resources:
-            mem_mb=4000,
+            mem_mb=cell_memory,
+            runtime=cell_minutes,
+            gpu=cell_gpus,
         params:
             k=lambda wc: COHORT.benchmarks[wc.benchmark]["K"],
             backend=config["backend"],
@@ -93,7 +97,9 @@ elif config["sweeps"] is None:
             exemplars=lambda wc, input: (
                 ["--exemplars", input.exemplars] if input.exemplars else []
             ),
-            # A function of `input` is not compared by Snakemake: where vLLM lies changes nothing.
+            # Functions of `input` are not compared by Snakemake: how many GPUs and where vLLM lies
+            # change nothing.
+            gpus=lambda wc, input: cell_gpus(wc),
             python=lambda wc, input: python_of(FIRST_TOKEN_READOUTS, wc.reread),
             code=code_digests("scripts/first_token_sweep.py"),
         shell:
@@ -101,7 +107,7 @@ elif config["sweeps"] is None:
             OMP_NUM_THREADS={threads} {params.python:q} -m scripts.first_token_sweep \
                 --readout {wildcards.readout} --benchmark {wildcards.benchmark} \
                 --checkpoint {wildcards.checkpoint} --k {params.k} --items {input.item_file:q} \
-                {params.exemplars:q} --manifest {input.manifest:q} --backend {params.backend} --device {params.device} --dtype {params.dtype} --threads {threads} \
+                {params.exemplars:q} --manifest {input.manifest:q} --backend {params.backend} --device {params.device} --dtype {params.dtype} --threads {threads} --gpus {params.gpus} \
                 --chunk-items {params.chunk_items} {params.resume} \
                 {params.sample:q} {params.reread:q} --journal results/journal \
                 --output {output:q} --log {log:q}
@@ -126,9 +132,11 @@ elif config["sweeps"] is None:
                 if config["backend"] == "transformers"
                 else "../../envs/vllm.yaml"
             )
-        threads: config["threads"]
+        threads: cell_threads
         resources:
-            mem_mb=8000,
+            mem_mb=cell_memory,
+            runtime=cell_minutes,
+            gpu=cell_gpus,
         params:
             k=lambda wc: COHORT.benchmarks[wc.benchmark]["K"],
             backend=config["backend"],
@@ -147,7 +155,9 @@ elif config["sweeps"] is None:
                 if sample_size(wc.readout) is not None
                 else []
             ),
-            # A function of `input` is not compared by Snakemake: where vLLM lies changes nothing.
+            # Functions of `input` are not compared by Snakemake: how many GPUs and where vLLM lies
+            # change nothing.
+            gpus=lambda wc, input: cell_gpus(wc),
             python=lambda wc, input: python_of(GENERATED_READOUTS),
             code=code_digests("scripts/generated_sweep.py"),
         shell:
@@ -156,7 +166,7 @@ elif config["sweeps"] is None:
                 --readout {wildcards.readout} --benchmark {wildcards.benchmark} \
                 --checkpoint {wildcards.checkpoint} --k {params.k} --items {input.item_file:q} \
                 --manifest {input.manifest:q} --backend {params.backend} --max-tokens {params.max_tokens} \
-                --device {params.device} --dtype {params.dtype} --threads {threads} \
+                --device {params.device} --dtype {params.dtype} --threads {threads} --gpus {params.gpus} \
                 --chunk-items {params.chunk_items} {params.resume} {params.sample:q} \
                 --journal results/journal \
                 --output {output.sweep:q} --traces {output.traces:q} --log {log:q}
@@ -172,6 +182,7 @@ elif config["sweeps"] is None:
             "results/logs/closed_sweep/{readout}/{benchmark}/{checkpoint}.log",
         wildcard_constraints:
             readout="closed",
+        localrule: True
         conda:
             "../../envs/closed.yaml"
         threads: 1
