@@ -11,7 +11,7 @@ import ast
 import hashlib
 import os
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from functools import cache
 from pathlib import Path
 
@@ -23,7 +23,7 @@ PACKAGE = "optionbias"
 def _imports(path: Path) -> frozenset[Path]:
     """Modules of the package that a file imports, at any depth of its own code."""
     names: set[str] = set()
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for node in _statements(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Import):
             names |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom) and node.module:
@@ -33,6 +33,17 @@ def _imports(path: Path) -> frozenset[Path]:
         ".".join(name.split(".")[:i]) for name in names for i in range(1, name.count(".") + 2)
     }
     return frozenset(p for name in wanted for p in [module_path(name)] if p is not None)
+
+
+def _statements(tree: ast.Module) -> Iterator[ast.stmt]:
+    """Every statement at any depth; expressions, which are most of a tree, are not looked into."""
+    waiting: list[ast.AST] = [tree]
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, ast.stmt):
+            yield node
+        for part in ("body", "orelse", "finalbody", "handlers", "cases"):
+            waiting += getattr(node, part, ())
 
 
 def module_path(name: str) -> Path | None:

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from optionbias.gpus import VARIABLE
-from optionbias.readouts.gpu_lease import LeaseError, lease
+from invented_gpus import put_nvidia_smi
+from optionbias.readouts.gpu_lease import VARIABLE, LeaseError, lease, visible
 
 ROOT = Path(__file__).parents[2]
 JOB = """
@@ -32,10 +32,7 @@ class Machine:
 
     def __init__(self, folder: Path, count: int) -> None:
         self.folder, self.jobs = folder, list[subprocess.Popen[str]]()
-        program = folder / "nvidia-smi"
-        lines = "".join(f"GPU {i}: Invented (UUID: GPU-{i})\n" for i in range(count))
-        program.write_text(f'#!/bin/sh\ncat <<"END"\n{lines}END\n')
-        program.chmod(0o755)
+        put_nvidia_smi(folder, count)
 
     def start(self, gpus: int, **environment: str) -> subprocess.Popen[str]:
         """A job that takes GPUs and keeps them until it is killed."""
@@ -74,6 +71,36 @@ def machine(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Machine]
         job.wait()
 
 
+@pytest.mark.parametrize(
+    ("named", "seen"),
+    [
+        ("0,1", ["0", "1"]),
+        (" 3 , 5", ["3", "5"]),
+        ("", []),
+        ("-1", []),
+        ("NoDevFiles", []),  # what SLURM says of none
+        ("2,-1,3", ["2"]),
+        ("GPU-5d5b-a0,MIG-GPU-5d5b/1/0,MIG-8d7f", ["GPU-5d5b-a0", "MIG-GPU-5d5b/1/0", "MIG-8d7f"]),
+    ],
+)
+def test_entries_of_the_variable_end_at_the_first_that_is_none(named: str, seen: list[str]) -> None:
+    assert visible({VARIABLE: named}) == seen
+
+
+def test_where_nothing_is_named_the_driver_is_asked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv(VARIABLE, raising=False)
+    put_nvidia_smi(tmp_path, 2)
+    monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
+    assert visible({}) == ["0", "1"]
+    part = "  MIG 3g.40gb     Device  0: (UUID: MIG-8d7f)\n"
+    put_nvidia_smi(tmp_path, 1, part)
+    assert visible({}) == ["MIG-8d7f"]
+    (tmp_path / "nvidia-smi").unlink()
+    assert visible({}) == []
+
+
 @pytest.mark.parametrize("machine", [3], indirect=True)
 def test_jobs_take_different_gpus_and_wait_for_a_killed_ones(machine: Machine) -> None:
     first, second = machine.start(1), machine.start(2)
@@ -108,6 +135,7 @@ def test_what_a_scheduler_named_is_taken_as_it_is(machine: Machine) -> None:
 
 def test_numbers_count_as_nvidia_smi_does(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     Machine(tmp_path, 2)
+    monkeypatch.delenv(VARIABLE, raising=False)
     monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     environment = {"CUDA_DEVICE_ORDER": "FASTEST_FIRST"}

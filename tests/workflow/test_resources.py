@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from test_gpus import put_nvidia_smi
+from invented_gpus import put_nvidia_smi
 from workflow.conftest import ROOT, Workflow, copy_sources, jobs
 
 pytestmark = pytest.mark.workflow
@@ -39,9 +39,8 @@ def tiny(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Workflow:
     """A machine of two invented GPUs, and the workflow TINY."""
     monkeypatch.setenv("PYTHONPATH", str(ROOT))
     monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
-    listed = "".join(f"GPU {i}: Invented (UUID: GPU-{i})\n" for i in range(2))
-    put_nvidia_smi(tmp_path / "bin", listed)
-    monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}:{os.environ['PATH']}")
+    put_nvidia_smi(tmp_path, 2)
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
     (tmp_path / "Snakefile").write_text(TINY)
     (tmp_path / "out").mkdir()
     return Workflow(tmp_path, tmp_path / "out")

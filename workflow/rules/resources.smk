@@ -5,7 +5,8 @@ None of it is a reason to run a job again. Partitions, accounts and the like are
 
 from functools import cache
 
-from optionbias import gpus, resources as needs
+from optionbias import resources as needs
+from optionbias.readouts import gpu_lease
 
 
 # On a cluster every job has GPUs of its own; a number of them limits the jobs of one machine.
@@ -16,7 +17,7 @@ resource_scopes:
 @cache
 def gpus_here() -> int:
     """GPUs of this machine that the run may use."""
-    return len(gpus.visible())
+    return len(gpu_lease.visible())
 
 
 def runs_here() -> bool:
@@ -38,7 +39,7 @@ if config["device"] != "cpu" and runs_here():
 
 
 def params_b(wildcards) -> float:
-    """Parameters of a cell's checkpoint, in billions."""
+    """Parameters of a checkpoint, in billions."""
     return COHORT.checkpoints[wildcards.checkpoint]["params_b"]
 
 
