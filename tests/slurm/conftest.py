@@ -104,9 +104,9 @@ class Driver:
 
 
 def through_slurm(*arguments: str) -> tuple[str, ...]:
-    """Options of a run through the profile; accounting is off, so jobs are asked for of squeue."""
+    """Options of a run through the profile, with more frequent looks at its jobs."""
     often = ("--slurm-init-seconds-before-status-checks", "5")
-    return ("--profile", str(PROFILE), "--slurm-status-command", "squeue", *often, *arguments)
+    return ("--profile", str(PROFILE), *often, *arguments)
 
 
 def chunks(out: Path, readout: str, benchmark: str) -> dict[str, int]:
