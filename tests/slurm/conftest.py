@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable, Iterator
 from importlib.util import find_spec
 from pathlib import Path
+from typing import ClassVar
 
 import pytest
 
@@ -18,6 +19,7 @@ from workflow.conftest import ROOT, Workflow
 PROGRAMS = ("munged", "slurmctld", "slurmd", "sbatch", "srun", "squeue", "scontrol", "scancel")
 PROFILE = ROOT / "workflow" / "profiles" / "slurm"
 SCRIPT = Path(__file__).with_name("single_node.sh")
+CONFIGURED = Path("/etc/slurm/slurm.conf")
 CPUS, GPUS = 16, 2
 
 
@@ -27,6 +29,8 @@ def lacking() -> str | None:
         return "a SLURM of its own needs root"
     if missing := [program for program in PROGRAMS if shutil.which(program) is None]:
         return f"no {', '.join(missing)}: apt-get install slurm-wlm munge"
+    if CONFIGURED.exists():
+        return f"{CONFIGURED}: this machine has a SLURM already"
     if find_spec("snakemake_executor_plugin_slurm") is None:
         return "no snakemake-executor-plugin-slurm: make .venv"
     return None
@@ -64,9 +68,7 @@ def slurm(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Slurm]:
     start = [str(SCRIPT), "start", str(folder), str(CPUS), str(GPUS)]
     try:
         subprocess.run(start, check=True, timeout=120)
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setenv("SLURM_CONF", str(folder / "slurm.conf"))
-            yield Slurm()
+        yield Slurm()
     finally:
         subprocess.run([str(SCRIPT), "stop", str(folder)], check=True, timeout=120)
 
@@ -80,7 +82,9 @@ def until(happened: Callable[[], object], what: str, seconds: float = 300) -> No
 
 
 class Driver:
-    """Snakemake, started in the background."""
+    """Snakemake, started in the background; `no_driver_is_left` ends it with the test."""
+
+    started: ClassVar[list[Driver]] = []
 
     def __init__(self, workflow: Workflow, *arguments: str) -> None:
         command = workflow.command(*arguments)
@@ -90,6 +94,7 @@ class Driver:
             self.process = subprocess.Popen(
                 command, cwd=workflow.out, stdout=log, stderr=subprocess.STDOUT
             )
+        self.started.append(self)
 
     def wait(self, seconds: float = 900) -> str:
         """What it has printed, once it has ended well."""
@@ -101,6 +106,16 @@ class Driver:
 
     def running(self) -> bool:
         return self.process.poll() is None
+
+
+@pytest.fixture(autouse=True)
+def no_driver_is_left() -> Iterator[None]:
+    """A test that fails must not leave its run behind."""
+    yield
+    while Driver.started:
+        process = Driver.started.pop().process
+        process.kill()
+        process.wait()
 
 
 def through_slurm(*arguments: str) -> tuple[str, ...]:

@@ -2,13 +2,15 @@
 # A SLURM of one node, this machine, without systemd, cgroups or an accounting database (for tests).
 #   single_node.sh start FOLDER [CPUS] [GPUS]    then: export SLURM_CONF=FOLDER/slurm.conf
 #   single_node.sh stop FOLDER
-# Needs root and Debian's packages slurm-wlm and munge. Everything lies under FOLDER, with its own munge
-# socket and free ports, so no other SLURM of the machine is met. GPUs are declared, not real.
+# Needs root and Debian's packages slurm-wlm and munge. Everything lies under FOLDER, with a munge socket and ports
+# of its own; only a link to slurm.conf stands in /etc/slurm meanwhile, for jobs whose environment is cleared of
+# SLURM_CONF. GPUs are declared, not real.
 set -euo pipefail
 
 folder=$(realpath -m "$2")
 host=$(hostname -s)
 export SLURM_CONF=$folder/slurm.conf
+link=/etc/slurm/slurm.conf
 
 wait_for() { # seconds, command: until it succeeds
   local tries=$(($1 * 10))
@@ -24,7 +26,8 @@ idle() { sinfo --noheader --format %T | grep -q '^idle'; }
 
 start() {
   local cpus=${1:-2} gpus=${2:-1} memory ports devices=(/dev/null /dev/zero /dev/full /dev/random)
-  mkdir -p "$folder"/{state,spool}
+  [[ ! -e $link ]] || { echo "$link: this machine has a SLURM already" >&2; return 1; }
+  mkdir -p "$folder"/{state,spool} "${link%/*}"
   chmod 700 "$folder"
   memory=$(awk '/MemTotal/ {print int($2 / 1024) - 512}' /proc/meminfo)
   ports=($(python3 -c 'import socket
@@ -71,6 +74,7 @@ CONF
   munged --force --key-file "$folder/munge.key" --socket "$folder/munge.socket" \
     --pid-file "$folder/munged.pid" --log-file "$folder/munged.log" --seed-file "$folder/munge.seed"
   wait_for 10 authenticates
+  ln -sf "$SLURM_CONF" "$link"
   slurmctld
   wait_for 20 scontrol ping
   slurmd
@@ -78,6 +82,7 @@ CONF
 }
 
 stop() {
+  [[ $(readlink "$link") != "$SLURM_CONF" ]] || rm "$link"
   scancel --user root --full 2>/dev/null || true
   for daemon in slurmd slurmctld munged; do
     local file=$folder/$daemon.pid pid
