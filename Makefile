@@ -4,13 +4,17 @@ PYTHON ?= python3
 CORES ?= all
 SNAKEMAKE = .venv/bin/snakemake --cores $(CORES) --rerun-incomplete
 
-.PHONY: replicate test check lock
+.PHONY: replicate test test-slurm check lock
 
 replicate: .venv/installed
 	$(SNAKEMAKE)
 
 test: .venv/installed
 	.venv/bin/python -m pytest -n 2 --dist loadgroup
+
+# On a real SLURM that the tests start themselves: as root, with Debian's slurm-wlm and munge.
+test-slurm: .venv/installed
+	.venv/bin/python -m pytest -m slurm -rs tests/slurm
 
 # What must be clean before a commit.
 check: .venv/installed

@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from optionbias.factors import contents_of
 from optionbias.orderings import cyclic
 from optionbias.sweep import Sweep
 
@@ -76,6 +75,9 @@ def compare(sweep: Sweep, again: Sweep) -> dict[str, Any]:
 
 def _flips(choice: NDArray[np.int8], orderings: NDArray[np.int64]) -> NDArray[np.bool_]:
     """Whether each item's chosen content differs between any two orderings, (n,)."""
+    # Here, not above: every job's start reads `VARIANTS`, and scipy takes a third of a second.
+    from optionbias.factors import contents_of
+
     contents = contents_of(choice, orderings)
     return np.asarray((contents != contents[:, :1]).any(axis=1))
 

@@ -8,6 +8,12 @@ from optionbias.readouts.arguments import add_engine, asked_items, cell_parser
 
 
 def main(args: argparse.Namespace) -> None:
+    from optionbias.exclusive import hold_cell
+    from optionbias.readouts.gpu_lease import lease
+
+    hold_cell(args.journal, args.output)
+    lease(args.gpus)  # before torch looks for GPUs
+
     from optionbias.items import read_items, sample_items
     from optionbias.readouts.first_token import read_cell, readout_orderings
     from optionbias.readouts.letter_readers import open_checkpoint

@@ -9,6 +9,11 @@ from optionbias.readouts.arguments import add_engine, asked_items, cell_parser
 
 
 def main(args: argparse.Namespace) -> None:
+    from optionbias.exclusive import hold_cell
+    from optionbias.readouts.gpu_lease import lease
+
+    hold_cell(args.journal, args.output)
+    lease(args.gpus)  # before torch looks for GPUs
     import torch
 
     from optionbias.readouts.backends import open_engine

@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from optionbias import resources
 from optionbias.devices import Gpu
 from optionbias.preflight.workload import GENERATED, Job, Workload
 from optionbias.validation import ConfigError, check, read_yaml
@@ -21,9 +22,6 @@ from optionbias.validation import ConfigError, check, read_yaml
 CARDS = Path(__file__).parents[2] / "workflow" / "cards.yaml"
 DEFAULT_CARD = "H100"
 OPERATIONS = 2  # a parameter and token: a multiplication and an addition
-BYTES = {"float32": 4, "bfloat16": 2, "float16": 2}
-# Weights are not all: activations, keys and values, the libraries' own. A declared share.
-ROOM = 1.1
 RULES = {False: "first_token_sweep", True: "generated_sweep"}
 
 
@@ -59,8 +57,8 @@ class Machine:
     note: str = ""
 
     def gpus_needed(self, weights_gb: float) -> int:
-        """Cards that hold a checkpoint, with some room."""
-        return max(1, -int(-ROOM * weights_gb // self.memory_gb)) if self.on_gpu else 0
+        """Cards that hold a checkpoint, as its jobs ask for them."""
+        return resources.gpus_for(weights_gb, self.memory_gb) if self.on_gpu else 0
 
 
 def parameters(entry: Mapping[str, Any]) -> float:
@@ -70,7 +68,7 @@ def parameters(entry: Mapping[str, Any]) -> float:
 
 def weights_gb(entry: Mapping[str, Any], dtype: str) -> float:
     """What its weights take in memory in a dtype, in 10^9 bytes."""
-    return parameters(entry) * BYTES[dtype] / 1e9
+    return parameters(entry) * resources.BYTES[dtype] / 1e9
 
 
 def run_dtype(config: Mapping[str, Any], on_gpu: bool) -> str:

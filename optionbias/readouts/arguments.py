@@ -32,6 +32,7 @@ def add_engine(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--device", required=True, help="auto, cpu or cuda")
     parser.add_argument("--dtype", required=True)
     parser.add_argument("--threads", type=int, required=True)
+    parser.add_argument("--gpus", type=int, default=0, help="that the job was given")
     parser.add_argument("--chunk-items", type=int, required=True, help="items of a journal entry")
 
 

@@ -6,6 +6,7 @@ rule cohort:
         "results/cohort.json",
     log:
         "results/logs/cohort.log",
+    localrule: True
     params:
         cohort=COHORT.described(),
     run:
@@ -17,6 +18,7 @@ rule benchmark_files:
         "results/data/{benchmark}/{part}.json",
     log:
         "results/logs/benchmark_files/{benchmark}/{part}.log",
+    localrule: True
     conda:
         "../../envs/data.yaml"
     params:
@@ -43,6 +45,7 @@ rule benchmark_items:
         "results/items/{benchmark}.parquet",
     log:
         "results/logs/benchmark_items/{benchmark}.log",
+    localrule: True
     conda:
         "../../envs/data.yaml"
     params:
@@ -72,6 +75,7 @@ rule exemplars:
         "results/exemplars/{benchmark}.parquet",
     log:
         "results/logs/exemplars/{benchmark}.log",
+    localrule: True
     conda:
         "../../envs/data.yaml"
     params:
@@ -105,6 +109,7 @@ rule data_audit:
         csv="results/data_audit.csv",
     log:
         "results/logs/data_audit.log",
+    localrule: True
     conda:
         "../../envs/data.yaml"
     params:

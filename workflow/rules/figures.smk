@@ -9,6 +9,7 @@ rule figure_data:
         "figures/figure{figure}.csv",
     log:
         "results/logs/figure_data/{figure}.log",
+    localrule: True
     conda:
         "../../envs/statistics.yaml"
     params:
@@ -40,6 +41,7 @@ rule figure:
         multiext("figures/figure{figure}", ".pdf", ".svg"),
     log:
         "results/logs/figure/{figure}.log",
+    localrule: True
     conda:
         "../../envs/figures.yaml"
     params:

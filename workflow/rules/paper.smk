@@ -9,6 +9,7 @@ rule paper:
         "paper/paper.pdf",
     log:
         "results/logs/paper.log",
+    localrule: True
     conda:
         "../../envs/paper.yaml"
     params:

@@ -26,7 +26,8 @@ rule score_benchmark:
     conda:
         "../../envs/statistics.yaml"
     resources:
-        mem_mb=2000,
+        mem_mb=memory(2000),
+        runtime=minutes(120),
     params:
         python=python_in("statistics"),
         k=lambda wc: COHORT.benchmarks[wc.benchmark]["K"],
@@ -59,6 +60,7 @@ rule gather_statistics:
         expand("results/statistics/{name}.csv", name=SCORES_CSV),
     log:
         "results/logs/gather_statistics.log",
+    localrule: True
     conda:
         "../../envs/statistics.yaml"
     params:
@@ -84,7 +86,8 @@ rule analysis:
     conda:
         "../../envs/statistics.yaml"
     resources:
-        mem_mb=4000,
+        mem_mb=memory(4000),
+        runtime=minutes(120),
     params:
         python=python_in("statistics"),
         root=SWEEPS,
@@ -111,6 +114,7 @@ rule summary:
         "results/summary.md",
     log:
         "results/logs/summary.log",
+    localrule: True
     conda:
         "../../envs/statistics.yaml"
     params:

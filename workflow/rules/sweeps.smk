@@ -11,7 +11,8 @@ rule checkpoint:
     conda:
         conda_in(checkpoint_environment)
     resources:
-        mem_mb=6000,
+        mem_mb=checkpoint_memory,
+        runtime=minutes(60),
     params:
         python=python_in(checkpoint_environment),
         source=lambda wc: json.dumps(COHORT.source(wc.checkpoint), sort_keys=True),
@@ -36,7 +37,8 @@ if SIMULATES:
         conda:
             "../../envs/statistics.yaml"
         resources:
-            mem_mb=2000,
+            mem_mb=memory(2000),
+            runtime=minutes(60),
         params:
             python=python_in("statistics"),
             seed=config["seed"],
@@ -67,9 +69,11 @@ elif config["sweeps"] is None:
             readout="|".join(FIRST_TOKEN_READOUTS),
         conda:
             conda_in(letters_environment)
-        threads: config["threads"]
+        threads: cell_threads
         resources:
-            mem_mb=4000,
+            mem_mb=cell_memory,
+            runtime=cell_minutes,
+            gpu=cell_gpus,
         params:
             k=lambda wc: COHORT.benchmarks[wc.benchmark]["K"],
             backend=config["backend"],
@@ -91,6 +95,8 @@ elif config["sweeps"] is None:
             exemplars=lambda wc, input: (
                 ["--exemplars", input.exemplars] if input.exemplars else []
             ),
+            # A function of `input` is not compared by Snakemake: how many GPUs changes nothing.
+            gpus=lambda wc, input: cell_gpus(wc),
             python=python_in(letters_environment),
             code=code_digests("scripts/first_token_sweep.py"),
         shell:
@@ -98,7 +104,7 @@ elif config["sweeps"] is None:
             OMP_NUM_THREADS={threads} {params.python:q} -m scripts.first_token_sweep \
                 --readout {wildcards.readout} --benchmark {wildcards.benchmark} \
                 --checkpoint {wildcards.checkpoint} --k {params.k} --items {input.item_file:q} \
-                {params.exemplars:q} --manifest {input.manifest:q} --backend {params.backend} --device {params.device} --dtype {params.dtype} --threads {threads} \
+                {params.exemplars:q} --manifest {input.manifest:q} --backend {params.backend} --device {params.device} --dtype {params.dtype} --threads {threads} --gpus {params.gpus} \
                 --chunk-items {params.chunk_items} {params.resume} \
                 {params.sample:q} {params.reread:q} --journal results/journal \
                 --output {output:q} --log {log:q}
@@ -119,9 +125,11 @@ elif config["sweeps"] is None:
             readout="|".join(GENERATED_READOUTS),
         conda:
             conda_in(answers_environment)
-        threads: config["threads"]
+        threads: cell_threads
         resources:
-            mem_mb=8000,
+            mem_mb=cell_memory,
+            runtime=cell_minutes,
+            gpu=cell_gpus,
         params:
             k=lambda wc: COHORT.benchmarks[wc.benchmark]["K"],
             backend=config["backend"],
@@ -140,6 +148,8 @@ elif config["sweeps"] is None:
                 if sample_size(wc.readout) is not None
                 else []
             ),
+            # A function of `input` is not compared by Snakemake: how many GPUs changes nothing.
+            gpus=lambda wc, input: cell_gpus(wc),
             python=python_in(answers_environment),
             code=code_digests("scripts/generated_sweep.py"),
         shell:
@@ -148,7 +158,7 @@ elif config["sweeps"] is None:
                 --readout {wildcards.readout} --benchmark {wildcards.benchmark} \
                 --checkpoint {wildcards.checkpoint} --k {params.k} --items {input.item_file:q} \
                 --manifest {input.manifest:q} --backend {params.backend} --max-tokens {params.max_tokens} \
-                --device {params.device} --dtype {params.dtype} --threads {threads} \
+                --device {params.device} --dtype {params.dtype} --threads {threads} --gpus {params.gpus} \
                 --chunk-items {params.chunk_items} {params.resume} {params.sample:q} \
                 --journal results/journal \
                 --output {output.sweep:q} --traces {output.traces:q} --log {log:q}
@@ -164,6 +174,7 @@ elif config["sweeps"] is None:
             "results/logs/closed_sweep/{readout}/{benchmark}/{checkpoint}.log",
         wildcard_constraints:
             readout="closed",
+        localrule: True
         conda:
             "../../envs/closed.yaml"
         threads: 1

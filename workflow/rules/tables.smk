@@ -15,6 +15,7 @@ rule table:
         multiext("results/tables/table{table}", ".md", ".tex", ".typ"),
     log:
         "results/logs/table/{table}.log",
+    localrule: True
     conda:
         "../../envs/statistics.yaml"
     params:
@@ -51,6 +52,7 @@ rule agreement:
         page="results/agreement.md",
     log:
         "results/logs/agreement.log",
+    localrule: True
     conda:
         "../../envs/statistics.yaml"
     params:
