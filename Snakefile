@@ -14,6 +14,7 @@ include: "workflow/rules/statistics.smk"
 include: "workflow/rules/tables.smk"
 include: "workflow/rules/figures.smk"
 include: "workflow/rules/paper.smk"
+include: "workflow/rules/publish.smk"
 
 
 report: "workflow/report/workflow.rst"
@@ -29,3 +30,4 @@ rule all:
         rules.figures.input,
         rules.agreement.output,
         rules.paper.output,
+        rules.provenance.output,
