@@ -26,7 +26,7 @@ rule provenance:
         "../../envs/statistics.yaml"
     params:
         config=recorded_config(),
-        root=SWEEPS,
+        root=lambda wc: SWEEPS,
         code=code_digests("scripts/record.py"),
     shell:
         """
@@ -50,7 +50,7 @@ rule bundle:
         settings=json.dumps(settings.of_statistics(config), sort_keys=True),
         # A function of `input` is not compared: where the cohort file lies changes nothing.
         cohort=lambda wc, input: str(COHORT.path),
-        root=SWEEPS,
+        root=lambda wc: SWEEPS,
         code=code_digests("scripts/bundle.py"),
     shell:
         """
