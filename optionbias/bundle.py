@@ -182,12 +182,15 @@ class _Reader:
         self._expect_header(name, size)
         self._seen.add(name)
         target = folder / name
-        target.parent.mkdir(parents=True, exist_ok=True)
         sha256 = hashlib.sha256()
-        with target.open("xb") as out:
-            for block in self._content(name, size):
-                sha256.update(block)
-                out.write(block)
+        try:
+            target.parent.mkdir(parents=True, exist_ok=True)
+            with target.open("xb") as out:
+                for block in self._content(name, size):
+                    sha256.update(block)
+                    out.write(block)
+        except OSError as error:
+            raise self._fault(name, f"cannot be written to {folder}: {error.strerror}") from error
         if sha256.hexdigest() != entry["sha256"]:
             told = f"its SHA-256 is {sha256.hexdigest()[:16]}..., in the manifest {entry['sha256'][:16]}..."
             raise self._fault(name, f"{told}: damaged, fetch the archive again")

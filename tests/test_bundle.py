@@ -307,3 +307,15 @@ def test_what_is_no_archive(tmp_path: Path) -> None:
     assert fault(tmp_path / "text.tar", tmp_path / "out").startswith(
         f"{MANIFEST}: is not the first"
     )
+
+
+def test_what_cannot_be_written_is_named(tmp_path: Path) -> None:
+    """A file in the place of a folder."""
+    members = [member("a", b"x"), member("a/b", b"y")]
+    told = listing(entry("a", b"x"), entry("a/b", b"y"))
+    path = write_tar(tmp_path / "made.tar", [*sealed(told), *members])
+    said = fault(path, tmp_path / "out")
+    assert said.startswith(f"a/b: cannot be written to {tmp_path / 'out'}: ")
+    # Nor is a file replaced.
+    said = fault(path, tmp_path / "out")
+    assert said == f"a: cannot be written to {tmp_path / 'out'}: File exists"
