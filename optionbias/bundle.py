@@ -46,7 +46,7 @@ def pack(target: Path, cohort: str, files: Mapping[str, Path | bytes]) -> None:
     Raises:
         BundleError: a path that no reader would accept.
     """
-    entries = []
+    entries: list[dict[str, Any]] = []
     for name in sorted(files):
         if fault := _fault_of_path(name):
             raise BundleError(f"{target}: {name}: {fault}")
