@@ -8,6 +8,7 @@ configfile: f"{workflow.basedir}/config.yaml"
 
 
 include: "workflow/rules/common.smk"
+include: "workflow/rules/stamps.smk"
 include: "workflow/rules/data.smk"
 include: "workflow/rules/sweeps.smk"
 include: "workflow/rules/statistics.smk"

@@ -12,15 +12,7 @@ from snakemake.settings.types import DeploymentMethod
 if workflow.basedir not in sys.path:
     sys.path.insert(0, workflow.basedir)
 
-from optionbias import (
-    catalogue,
-    clone,
-    endpoint,
-    noise,
-    provenance,
-    settings,
-    validation,
-)
+from optionbias import catalogue, endpoint, noise, provenance, validation
 from optionbias.benchmarks import registry
 from optionbias.cohort import Cohort, locate, read_cohort, write_described
 from optionbias.items import ItemsError, check_user_benchmark
@@ -279,39 +271,6 @@ def reads(analysis: str, cell) -> bool:
 
 def statistics_files(names):
     return [f"results/statistics/{name}.parquet" for name in names]
-
-
-def made(wildcards, input) -> str:
-    """What stamps hold of the clone and the config, as JSON.
-
-    A function of `input` is not compared by Snakemake: another commit is no reason to make anything anew.
-    """
-    return json.dumps(
-        clone.state() | {"config": settings.digest(config)}, sort_keys=True
-    )
-
-
-def recorded_config() -> str:
-    """The settings behind the outputs, as JSON: of the statistics, and of answers where this run asks."""
-    told = {
-        "statistics": settings.of_statistics(config),
-        "sha256": settings.digest(config),
-    }
-    answers = settings.of_answers(config) if ASKS else None
-    return json.dumps(told | {"answers": answers}, sort_keys=True)
-
-
-def bundle_file(wildcards) -> str:
-    """The archive that `restore` unpacks."""
-    if config["bundle"] is None:
-        raise WorkflowError(
-            "config key `bundle`: which archive? for example `--config bundle=results/bundle/mini.tar`"
-        )
-    if not Path(config["bundle"]).is_file():
-        raise WorkflowError(
-            f"config key `bundle`: no such file: {config['bundle']} (looked for in {Path.cwd()})"
-        )
-    return config["bundle"]
 
 
 def user_file(benchmark: str, key: str) -> list[str]:
