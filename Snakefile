@@ -10,6 +10,7 @@ configfile: f"{workflow.basedir}/config.yaml"
 include: "workflow/rules/environments.smk"
 include: "workflow/rules/common.smk"
 include: "workflow/rules/resources.smk"
+include: "workflow/rules/stamps.smk"
 include: "workflow/rules/preflight.smk"
 include: "workflow/rules/data.smk"
 include: "workflow/rules/sweeps.smk"
@@ -17,6 +18,7 @@ include: "workflow/rules/statistics.smk"
 include: "workflow/rules/tables.smk"
 include: "workflow/rules/figures.smk"
 include: "workflow/rules/paper.smk"
+include: "workflow/rules/publish.smk"
 
 
 report: "workflow/report/workflow.rst"
@@ -32,3 +34,4 @@ rule all:
         rules.figures.input,
         rules.agreement.output,
         rules.paper.output,
+        rules.provenance.output,

@@ -8,8 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
 
-from optionbias import noise, pair_reversals
+from optionbias import noise, origins, pair_reversals
 from optionbias.atomic import atomic_path, write_text
 from optionbias.scoring import CELL_COLUMNS, BenchmarkScores
 
@@ -79,17 +81,27 @@ def _retyped(frame: pd.DataFrame) -> pd.DataFrame:
     return frame
 
 
-def write_parquet(path: Path, frame: pd.DataFrame) -> None:
-    """Write a statistics file, atomically."""
+def write_parquet(path: Path, frame: pd.DataFrame, told: origins.Origins | None = None) -> None:
+    """Write a statistics file, atomically, with the origins of its answers in the metadata."""
+    table = pa.Table.from_pandas(frame, preserve_index=False)
+    if told is not None:
+        metadata = {**table.schema.metadata, origins.KEY: json.dumps(told, sort_keys=True)}
+        table = table.replace_schema_metadata(metadata)
     with atomic_path(path) as temporary:
-        frame.to_parquet(temporary, index=False)
+        pq.write_table(table, temporary)
 
 
-def write_scores(folder: Path, scores: BenchmarkScores) -> None:
-    """Write one benchmark's scores, a Parquet file per table."""
+def write_scores(
+    folder: Path, scores: BenchmarkScores, told: origins.Origins | None = None
+) -> None:
+    """Write one benchmark's scores, a Parquet file per table, with the origins of the answers.
+
+    Of answers that come from no file (`told` left out) no origin is told.
+    """
+    told = origins.merged(()) if told is None else told
     for name in COLUMNS:
         frame = _typed(getattr(scores, name), name)
-        write_parquet(folder / f"{name}.parquet", marked(frame, scores.simulated))
+        write_parquet(folder / f"{name}.parquet", marked(frame, scores.simulated), told)
 
 
 def marked(frame: pd.DataFrame, simulated: bool) -> pd.DataFrame:
@@ -100,8 +112,12 @@ def marked(frame: pd.DataFrame, simulated: bool) -> pd.DataFrame:
 
 
 def gather(folders: Sequence[Path], target: Path) -> None:
-    """Join the benchmarks' tables, sorted, and write Parquet (and CSV with lists as JSON text)."""
+    """Join the benchmarks' tables, sorted, and write Parquet (and CSV with lists as JSON text).
+
+    The joined files carry the origins of all parts.
+    """
     for name, columns in COLUMNS.items():
+        told = origins.of_statistics(folder / f"{name}.parquet" for folder in folders)
         parts = [pd.read_parquet(folder / f"{name}.parquet") for folder in sorted(folders)]
         simulated = any(part.attrs.get("simulated") for part in parts)
         # An empty part would change the types of the joined one.
@@ -109,7 +125,7 @@ def gather(folders: Sequence[Path], target: Path) -> None:
         frame = marked(_retyped(joined), simulated)
         by = [c for c in columns if c in TEXTS and c not in ("operation", "identity")]
         frame = frame.sort_values(by, kind="stable", ignore_index=True)
-        write_parquet(target / f"{name}.parquet", frame)
+        write_parquet(target / f"{name}.parquet", frame, told)
         if name in AS_CSV:
             for column in set(VECTORS) & set(columns):
                 frame[column] = frame[column].map(_as_json)

@@ -138,6 +138,19 @@ def read_sweep(path: str | Path) -> Sweep:
     return _parse(table, str(path))
 
 
+def read_metadata(path: str | Path) -> dict[str, Any]:
+    """What a sweep file says of itself; its rows are not read.
+
+    Raises:
+        SweepError: naming a file that is not Parquet or holds no sweep.
+    """
+    try:
+        schema = pq.read_schema(path)
+    except (pa.ArrowInvalid, OSError) as error:
+        raise SweepError(f"{path}: not a whole Parquet file: restore or redo it") from error
+    return _parse_metadata(schema, str(path))[0]
+
+
 def read_cell_sweep(path: str | Path, k: int) -> Sweep:
     """Read `{readout}/{benchmark}/{checkpoint}.parquet` and check that it is that cell.
 
@@ -157,8 +170,8 @@ def read_cell_sweep(path: str | Path, k: int) -> Sweep:
     return sweep
 
 
-def _parse_metadata(table: pa.Table, path: str) -> tuple[dict[str, Any], NDArray[np.int64]]:
-    raw = (table.schema.metadata or {}).get(b"sweep")
+def _parse_metadata(schema: pa.Schema, path: str) -> tuple[dict[str, Any], NDArray[np.int64]]:
+    raw = (schema.metadata or {}).get(b"sweep")
     if raw is None:
         raise SweepError(f"{path}: no `sweep` entry in the Parquet metadata: not a sweep file")
     try:
@@ -218,7 +231,7 @@ def _parse(table: pa.Table, path: str) -> Sweep:
     an item, NaN or +inf, rows that do not sum to one within 1e-4, a `choice` outside -1..K-1 or
     that is not the argmax of the stored `logp` (exact ties to the lowest position).
     """
-    metadata, orderings = _parse_metadata(table, path)
+    metadata, orderings = _parse_metadata(table.schema, path)
     m, k = orderings.shape
     for name in ("item", "gold", "ordering", "logp", "choice"):
         if name not in table.column_names:

@@ -4,8 +4,8 @@ import argparse
 import json
 from pathlib import Path
 
-from optionbias import logs
-from optionbias.analysis import run
+from optionbias import logs, origins
+from optionbias.analysis import cells_of, run
 from optionbias.catalogue import ANALYSES
 from optionbias.frames import marked, write_parquet
 
@@ -24,7 +24,8 @@ args = parser.parse_args()
 def main() -> None:
     cohort = json.loads(args.cohort.read_text())
     frame = run(args.analysis, args.sweeps, cohort, args.seed, args.draws, args.repetitions)
-    write_parquet(args.output, marked(frame, cohort["simulated"]))
+    read = (args.sweeps / r / b / f"{c}.parquet" for r, b, c in cells_of(args.analysis, cohort))
+    write_parquet(args.output, marked(frame, cohort["simulated"]), origins.of_sweeps(read))
 
 
 logs.run(main, args.log)

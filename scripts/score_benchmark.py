@@ -3,7 +3,7 @@
 import argparse
 from pathlib import Path
 
-from optionbias import logs
+from optionbias import logs, origins
 from optionbias.frames import write_scores
 from optionbias.scoring import score_benchmark
 from optionbias.sweep import Sweep, read_cell_sweep
@@ -25,15 +25,19 @@ args = parser.parse_args()
 def main() -> None:
     sweeps = (read_cell_sweep(path, args.k) for path in args.sweeps)
 
+    def reread_paths(cell: Path) -> dict[str, Path]:
+        paths = {v: args.noise.joinpath(v, *cell.parts[-3:]) for v in args.variants}
+        return {v: path for v, path in paths.items() if path.exists()}
+
     def rereads(sweep: Sweep) -> dict[str, Sweep]:
-        cell = Path(*(sweep.metadata[key] for key in ("readout", "benchmark", "checkpoint")))
-        paths = {v: args.noise / v / f"{cell}.parquet" for v in args.variants}
-        return {v: read_cell_sweep(p, args.k) for v, p in paths.items() if p.exists()}
+        paths = reread_paths(Path(sweep.source))
+        return {v: read_cell_sweep(path, args.k) for v, path in paths.items()}
 
     scores = score_benchmark(
         args.benchmark, sweeps, args.seed, args.repetitions, args.simulated, rereads
     )
-    write_scores(args.folder, scores)
+    read = [p for path in args.sweeps for p in (path, *reread_paths(path).values())]
+    write_scores(args.folder, scores, origins.of_sweeps(read))
 
 
 logs.run(main, args.log)

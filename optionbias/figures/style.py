@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import matplotlib
 
@@ -15,6 +16,7 @@ import seaborn as sns
 from matplotlib.figure import Figure
 
 from optionbias.atomic import atomic_path
+from optionbias.stamp import as_text
 
 ONE_COLUMN, TWO_COLUMNS = 3.25, 6.75  # inches
 PNG_DPI = 200
@@ -86,13 +88,21 @@ def marker_size(n: int) -> float:
     return float(min(26, max(7, 400 / max(n, 1) ** 0.7)))
 
 
-def save(figure: Figure, paths: Sequence[str | Path], title: str) -> None:
-    """Write a figure to every path (pdf, png, svg), atomically, with its title in the metadata."""
-    metadata = {
+def save(
+    figure: Figure, paths: Sequence[str | Path], title: str, stamp: Mapping[str, Any] | None = None
+) -> None:
+    """Write a figure to every path (pdf, png, svg), atomically.
+
+    The metadata hold its title and, as the subject (PDF) or description, its stamp.
+    """
+    metadata: dict[str, dict[str, str | None]] = {
         "pdf": {"Title": title, "CreationDate": None, "ModDate": None},
         "svg": {"Title": title, "Date": None},
         "png": {"Title": title},
     }
+    if stamp is not None:
+        for ending, key in (("pdf", "Subject"), ("svg", "Description"), ("png", "Description")):
+            metadata[ending][key] = as_text(stamp)
     # Laid out once, so that all formats have one layout (and cost one).
     figure.draw_without_rendering()
     figure.set_layout_engine("none")

@@ -10,6 +10,8 @@ from typing import Any
 
 import pandas as pd
 
+from optionbias import origins
+
 FEW_CHECKPOINTS = 10
 
 
@@ -32,6 +34,10 @@ class Inputs:
     def read(self, name: str) -> pd.DataFrame:
         """A statistics file: a frame of `frames.COLUMNS` or an analysis of `catalogue.ANALYSES`."""
         return pd.read_parquet(self.folder / f"{name}.parquet")
+
+    def origins(self, names: Iterable[str]) -> origins.Origins:
+        """Where the answers behind these statistics files come from."""
+        return origins.of_statistics(self.folder / f"{name}.parquet" for name in names)
 
     @cached_property
     def cells(self) -> pd.DataFrame:

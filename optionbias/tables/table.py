@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -13,6 +13,7 @@ import pandas as pd
 
 from optionbias.atomic import write_text
 from optionbias.resampling import Estimate
+from optionbias.stamp import with_comment
 
 LONG = 40
 ROUNDING = ("residual", "difference")  # columns of rounding errors, printed as powers of ten
@@ -314,11 +315,17 @@ def _typographic(text: str) -> str:
 WRITERS: dict[str, Callable[[Table], str]] = {"md": markdown, "tex": latex, "typ": typst}
 
 
-def write_table(table: Table, paths: Sequence[str | Path]) -> None:
-    """Write a table to each path, in the format its ending names (csv, md, tex, typ), atomically."""
+def write_table(
+    table: Table, paths: Sequence[str | Path], stamp: Mapping[str, Any] | None = None
+) -> None:
+    """Write a table to each path, in the format its ending names (csv, md, tex, typ), atomically.
+
+    All but the CSV, which holds its promised columns and nothing else, end with the stamp.
+    """
     for path in map(Path, paths):
         ending = path.suffix.removeprefix(".")
         if ending == "csv":
             write_text(path, table.tidy().to_csv(index=False, lineterminator="\n"))
         else:
-            write_text(path, WRITERS[ending](table.printed()))
+            text = WRITERS[ending](table.printed())
+            write_text(path, with_comment(text, stamp, ending) if stamp else text)

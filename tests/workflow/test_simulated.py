@@ -17,6 +17,7 @@ from PIL import Image
 from optionbias.catalogue import ANALYSES, FIGURES
 from optionbias.catalogue import TABLES as ALL_TABLES
 from optionbias.frames import AS_CSV, COLUMNS
+from optionbias.stamp import of_drawing, split
 from optionbias.sweep import read_sweep
 from workflow.conftest import Workflow, copy_sources, jobs
 
@@ -192,6 +193,18 @@ def test_statistics_and_pages_say_that_the_data_are_simulated(runs: Runs) -> Non
         assert pd.read_parquet(path).attrs == {"simulated": True}, path
     assert f"Cohort {LABEL}\n" in (results / "summary.md").read_text(encoding="utf-8")
     assert LABEL.encode() in (runs.whole.out / "paper" / "paper.pdf").read_bytes()
+
+
+def test_stamps_say_that_the_data_are_simulated(runs: Runs) -> None:
+    for number in TABLES:
+        text = (runs.whole.out / f"results/tables/table{number}.md").read_text(encoding="utf-8")
+        assert split(text, "md")[1]["cohort"]["simulated"] is True
+    for number in FIGURES:
+        stamp = of_drawing(runs.whole.out / f"figures/figure{number}.svg")
+        assert stamp["cohort"]["simulated"] is True
+        # Figure 2 is drawn from no answers.
+        backends = [told["backend"] for told in stamp["answers"]["answered"]]
+        assert backends == ([] if number == "2" else ["simulation"])
 
 
 def test_agreement_compares_nothing(runs: Runs) -> None:

@@ -6,7 +6,8 @@ rule figure_data:
         statistics=lambda wc: statistics_files(catalogue.FIGURES[wc.figure][2]),
         cohort="results/cohort.json",
     output:
-        "figures/figure{figure}.csv",
+        data="figures/figure{figure}.csv",
+        stamp="results/stamps/figure{figure}.json",
     log:
         "results/logs/figure_data/{figure}.log",
     localrule: True
@@ -17,20 +18,22 @@ rule figure_data:
         statistics="results/statistics",
         draws=config["draws"],
         seed=config["seed"],
+        made=made,
         code=lambda wc: code_digests(
             "scripts/figure_data.py", catalogue.FIGURES[wc.figure][1]
         ),
     shell:
         """
         {params.python:q} -m scripts.figure_data --figure {wildcards.figure} --statistics {params.statistics} \
-            --cohort {input.cohort:q} --draws {params.draws} --seed {params.seed} --output {output:q} \
-            --log {log:q}
+            --cohort {input.cohort:q} --draws {params.draws} --seed {params.seed} --made {params.made:q} \
+            --output {output.data:q} --stamp {output.stamp:q} --log {log:q}
         """
 
 
 rule figure:
     input:
-        "figures/figure{figure}.csv",
+        data="figures/figure{figure}.csv",
+        stamp="results/stamps/figure{figure}.json",
     output:
         report(
             "figures/figure{figure}.png",
@@ -47,13 +50,14 @@ rule figure:
     params:
         python=python_in("figures"),
         name=COHORT.label,
+        made=made,
         code=lambda wc: code_digests(
             "scripts/figure.py", catalogue.FIGURES[wc.figure][0]
         ),
     shell:
         """
-        {params.python:q} -m scripts.figure --figure {wildcards.figure} --data {input:q} --cohort-name {params.name:q} \
-            --output {output:q} --log {log:q}
+        {params.python:q} -m scripts.figure --figure {wildcards.figure} --data {input.data:q} --stamp {input.stamp:q} \
+            --made {params.made:q} --cohort-name {params.name:q} --output {output:q} --log {log:q}
         """
 
 

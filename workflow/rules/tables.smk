@@ -23,14 +23,15 @@ rule table:
         statistics="results/statistics",
         draws=config["draws"],
         seed=config["seed"],
+        made=made,
         code=lambda wc: code_digests(
             "scripts/table.py", catalogue.TABLES[wc.table][0].split(":")[0]
         ),
     shell:
         """
         {params.python:q} -m scripts.table --table {wildcards.table} --statistics {params.statistics} \
-            --cohort {input.cohort:q} --draws {params.draws} --seed {params.seed} --output {output:q} \
-            --log {log:q}
+            --cohort {input.cohort:q} --draws {params.draws} --seed {params.seed} --made {params.made:q} \
+            --output {output:q} --log {log:q}
         """
 
 

@@ -1,0 +1,123 @@
+"""Two runs' files compared: numbers, stamps, and what is missing."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from optionbias.stamp import with_comment
+from optionbias.verification import VerificationError, compare, compared, make_again
+
+NAMES = [
+    *(f"results/tables/table2.{ending}" for ending in ("csv", "md", "tex", "typ")),
+    "figures/figure1.csv",
+]
+TEXT = "first line\nvalue 0.4125 and more\n"
+
+
+def write(folder: Path, name: str, text: str = TEXT, commit: str = "a") -> None:
+    path = folder / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    stamp = {"computed": {"commit": commit, "python": "3"}}
+    if path.suffix != ".csv":
+        text = with_comment(text, stamp, path.suffix[1:])
+    path.write_text(text, encoding="utf-8")
+
+
+@pytest.fixture
+def runs(tmp_path: Path) -> SimpleNamespace:
+    found = SimpleNamespace(one=tmp_path / "one", two=tmp_path / "two")
+    for folder in (found.one, found.two):
+        for name in NAMES:
+            write(folder, name)
+    return found
+
+
+def test_equal(runs: SimpleNamespace) -> None:
+    assert compare(runs.one, runs.two, NAMES).lines() == ["2 tables equal, 0 differ"]
+
+
+def test_a_changed_number_is_shown(runs: SimpleNamespace) -> None:
+    write(runs.two, NAMES[0], TEXT.replace("0.4125", "0.4126"))
+    write(runs.two, NAMES[1], TEXT.replace("0.4125", "0.4126"))
+    first, second, last = compare(runs.one, runs.two, NAMES).lines()
+    assert first == (
+        "results/tables/table2.csv: differs in line 2: 'value 0.4125 and more', made again "
+        "'value 0.4126 and more'"
+    )
+    assert second.startswith("results/tables/table2.md: differs in line 2")
+    # One table, whatever the number of its files.
+    assert last == "1 tables equal, 1 differ"
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_any_byte_of_any_file_counts(name: str, runs: SimpleNamespace) -> None:
+    path = runs.two / name
+    for change in (b" ", b"\n"):
+        before = path.read_bytes()
+        path.write_bytes(change + before)
+        found = compare(runs.one, runs.two, NAMES)
+        assert list(found.differing) == [name] and found.differ == 1
+        path.write_bytes(before)
+
+
+def test_line_ends_count(runs: SimpleNamespace) -> None:
+    path = runs.two / NAMES[0]
+    path.write_bytes(path.read_bytes().replace(b"\n", b"\r\n"))
+    assert compare(runs.one, runs.two, NAMES).differing == {NAMES[0]: "differs in its line ends"}
+
+
+def test_stamps_are_told_apart(runs: SimpleNamespace) -> None:
+    for name in NAMES[1:4]:
+        write(runs.two, name, commit="b")
+    found = compare(runs.one, runs.two, NAMES)
+    assert found.differ == 0
+    assert found.lines() == [
+        "3 files differ in their provenance alone (computed.commit), which is not the result",
+        "2 tables equal, 0 differ",
+    ]
+    # A number under another stamp is a number all the same.
+    write(runs.two, NAMES[2], TEXT.replace("0.4125", "0.4126"), commit="b")
+    found = compare(runs.one, runs.two, NAMES)
+    assert list(found.differing) == [NAMES[2]] and (found.equal, found.differ) == (1, 1)
+
+
+def test_missing_on_either_side(runs: SimpleNamespace) -> None:
+    (runs.one / NAMES[0]).unlink()
+    (runs.two / NAMES[4]).unlink()
+    found = compare(runs.one, runs.two, NAMES)
+    assert found.differing == {
+        NAMES[0]: "not there to compare with",
+        NAMES[4]: "was not made again",
+    }
+    assert found.lines()[-1] == "0 tables equal, 2 differ"
+
+
+def test_what_is_compared() -> None:
+    others = ["figures/figure1.png", "results/summary.md", "sweeps/a.parquet", "paper/paper.pdf"]
+    assert compared([*others, *NAMES]) == sorted(NAMES)
+
+
+def test_making_again_calls_snakemake(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In a folder of its own, without the profile of the run around it; a failure names the log."""
+    called: dict[str, Any] = {}
+
+    def run(command: list[str], **options: Any) -> SimpleNamespace:
+        called.update(options, command=command)
+        return SimpleNamespace(returncode=called.get("code", 0))
+
+    monkeypatch.setattr(subprocess, "run", run)
+    monkeypatch.setenv("SNAKEMAKE_PROFILE", "cluster")
+    arguments = ({"draws": 3}, tmp_path / "run", NAMES, Path("Snakefile"), 2, tmp_path / "x.log")
+    make_again(*arguments, options=["--sdm", "conda"])
+    assert called["cwd"] == tmp_path / "run" and "SNAKEMAKE_PROFILE" not in called["env"]
+    assert called["command"][1:3] == ["-m", "snakemake"]
+    assert called["command"][-len(NAMES) - 3 :] == ["--sdm", "conda", "--", *NAMES]
+    assert (tmp_path / "run" / "config.json").read_text() == '{\n "draws": 3\n}'
+    called["code"] = 1
+    with pytest.raises(VerificationError, match=f"see {tmp_path / 'x.log'}"):
+        make_again(*arguments)

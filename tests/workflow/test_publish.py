@@ -1,0 +1,179 @@
+"""A run published, restored in a fresh clone, made again and compared; and what its outputs rest on."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from optionbias.bundle import digest, pack, unpack
+from optionbias.catalogue import FIGURES
+from optionbias.catalogue import TABLES as ALL_TABLES
+from optionbias.publication import sweep_files
+from optionbias.stamp import of_drawing, split
+from workflow.conftest import Workflow, copy_sources, jobs, planned
+
+pytestmark = [pytest.mark.workflow, pytest.mark.model]
+NOTHING = "Nothing to be done"
+# Made from sweeps, or from what was made from them.
+DOWNSTREAM = {
+    "cohort", "score_benchmark", "gather_statistics", "analysis", "table", "figure_data", "figure",
+    "summary", "agreement", "paper", "provenance", "all",
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def archive(mini: Workflow, options: tuple[str, ...]) -> Path:
+    """The bundle of `mini`."""
+    printed = mini.run(*options, "--", "bundle")
+    assert set(jobs(printed)) == {"bundle"}
+    return mini.out / "results" / "bundle" / "mini.tar"
+
+
+def test_provenance_collects_what_the_outputs_carry(mini: Workflow) -> None:
+    found = json.loads((mini.out / "results" / "provenance.json").read_text())
+    tables = [table for table in ALL_TABLES if table != "noise"]
+    assert set(found["tables"]) == set(tables) and set(found["figures"]) == set(FIGURES)
+    for kind in ("tables", "figures"):
+        for entry in found[kind].values():
+            assert len(entry["files"]) == 4
+            for name, sha256 in entry["files"].items():
+                assert digest(mini.out / name) == sha256
+    about = found["tables"]["2"]["stamp"]
+    assert about["computed"]["commit"] == "unknown"  # the sources were copied, not cloned
+    assert about["computed"]["config"] == found["config"]["sha256"]
+    assert about["cohort"]["sha256"] == found["cohort"]["sha256"]
+    # What the sweeps tell, down to the table: revisions, items, what answered.
+    sweeps = found["sweeps"].values()
+    assert len(sweeps) == 12
+    for sweep in (sweep["metadata"] for sweep in sweeps):
+        assert sweep["revision"] in about["answers"]["models"][sweep["checkpoint"]]
+        if sweep["readout"] == "first-token" and sweep["K"] > 2:
+            assert sweep["items_sha256"] in about["answers"]["items"][sweep["benchmark"]]
+    assert {entry["backend"] for entry in about["answers"]["answered"]} == {"transformers"}
+    text = (mini.out / "results" / "tables" / "table2.tex").read_text()
+    assert split(text, "tex")[1] == about
+    assert of_drawing(mini.out / "figures" / "figure3.svg") == found["figures"]["3"]["stamp"]
+    assert "config.yaml" not in found["locks"] and "envs/statistics.yaml" in found["locks"]
+
+
+def test_a_new_commit_reruns_nothing(
+    mini: Workflow, options: tuple[str, ...], tmp_path: Path
+) -> None:
+    """And a table keeps the stamp of the commit that made it; what is made after has the new one."""
+    clone = Workflow(copy_sources(tmp_path), mini.out)
+    name = ("-c", "user.name=A", "-c", "user.email=a@b.c", "-c", "commit.gpgsign=false")
+    for arguments in (("init", "-q"), ("add", "-A"), (*name, "commit", "-qm", "First")):
+        subprocess.run(["git", *arguments], cwd=tmp_path, check=True)
+    assert NOTHING in clone.run("-n", *options)
+    # The same clone does rerun what an edit, committed or not, concerns.
+    style = tmp_path / "optionbias" / "figures" / "style.py"
+    style.write_text(style.read_text() + "\n# a change of style\n")
+    assert set(jobs(clone.run("-n", "figures/figure3.pdf", *options))) == {"figure"}
+    made = Workflow(tmp_path, tmp_path / "out")
+    made.out.mkdir()
+    made.run(*options, "--", "figures/figure2.svg")
+    stamp = of_drawing(made.out / "figures" / "figure2.svg")
+    head = subprocess.run(
+        ["git", "rev-parse", "HEAD"], cwd=tmp_path, check=True, capture_output=True, text=True
+    ).stdout.strip()
+    for job in ("computed", "drawn"):
+        assert (stamp[job]["commit"], stamp[job]["uncommitted"]) == (head, True)
+
+
+def test_restored_in_a_fresh_clone(archive: Path, mini: Workflow, tmp_path: Path) -> None:
+    """Only what is downstream of the sweeps is left to do; the sweeps are the same bytes."""
+    clone = Workflow(copy_sources(tmp_path / "clone"), tmp_path / "clone")
+    restore = ("--cores", "1", "--config", f"bundle={archive}", "--", "restore")
+    printed = clone.run(*restore)
+    config = "results/restored/mini/config.json"
+    assert f"snakemake --cores all --configfile {config}" in printed
+    plan = jobs(clone.run("-n", "--configfile", config))
+    assert set(plan) == DOWNSTREAM
+    before, after = (
+        sweep_files(folder, json.loads((mini.out / "results/cohort.json").read_text())["cells"])
+        for folder in (mini.out / "results/sweeps", clone.out / "results/restored/mini/sweeps")
+    )
+    assert {n: p.read_bytes() for n, p in before.items()} == {
+        n: p.read_bytes() for n, p in after.items()
+    }
+    # What is there and differs is left alone.
+    sweep = next(iter(after.values()))
+    sweep.write_bytes(b"mine")
+    printed = clone.run(*restore, check=False)
+    assert f"error: {sweep.relative_to(clone.out)} is another file than the bundle's" in printed
+    assert sweep.read_bytes() == b"mine"
+
+
+def test_a_flipped_byte_is_named_and_nothing_is_put_in_place(
+    archive: Path, mini: Workflow, tmp_path: Path
+) -> None:
+    data = bytearray(archive.read_bytes())
+    data[data.index(b"PAR1", len(data) // 2) + 100] ^= 0x01
+    damaged = tmp_path / "damaged.tar"
+    damaged.write_bytes(data)
+    reader = Workflow(mini.source, tmp_path / "out")
+    reader.out.mkdir()
+    printed = reader.run(
+        "--cores", "1", "--config", f"bundle={damaged}", "--", "restore", check=False
+    )
+    (line,) = (line for line in printed.splitlines() if line.startswith("error: "))
+    assert line.startswith(f"error: {damaged}: ") and ".parquet: its SHA-256 is " in line
+    assert "Traceback" not in printed
+    assert not list((reader.out / "results" / "restored").iterdir())
+
+
+def test_without_an_archive_one_line_says_so(mini: Workflow) -> None:
+    printed = mini.run("-n", "--", "restore", check=False)
+    assert "config key `bundle`: which archive?" in printed
+    printed = mini.run("-n", "--config", "bundle=gone.tar", "--", "restore", check=False)
+    assert "config key `bundle`: no such file: gone.tar" in printed
+    assert "Traceback" not in printed
+
+
+def test_a_changed_number_is_caught(archive: Path, mini: Workflow, tmp_path: Path) -> None:
+    """Of a bundle of two tables and a figure's data in which one digit was changed, seal and all."""
+    unpack(archive, tmp_path / "bundle")
+    kept: dict[str, Path | bytes] = {
+        path.relative_to(tmp_path / "bundle").as_posix(): path
+        for path in (tmp_path / "bundle").rglob("*")
+        if path.is_file()
+        and (path.parent.name != "tables" or path.stem in ("table6", "table21"))
+        and (path.parent.name != "figures" or path.stem == "figure2")
+        and not path.name.startswith("manifest.json")
+    }
+    text = (tmp_path / "bundle/results/tables/table6.csv").read_text()
+    at = text.rindex(".") + 1
+    kept["results/tables/table6.csv"] = f"{text[:at]}{9 - int(text[at])}{text[at + 1 :]}".encode()
+    pack(tmp_path / "changed.tar", "mini", kept)
+    reader = Workflow(mini.source, tmp_path / "out")
+    reader.out.mkdir()
+    stale = reader.out / "results" / "verify" / "run" / "results" / "tables" / "table21.csv"
+    stale.parent.mkdir(parents=True)
+    stale.write_text("stale")
+    printed = reader.run(
+        "--cores",
+        "2",
+        "--config",
+        f"bundle={tmp_path / 'changed.tar'}",
+        "--",
+        "verify",
+        check=False,
+    )
+    lines = printed.splitlines()
+    assert "2 tables equal, 1 differ" in lines
+    differing = [line for line in lines if line.startswith(("results/tables/", "figures/"))]
+    assert len(differing) == 1
+    assert differing[0].startswith("results/tables/table6.csv: differs in line ")
+
+
+def test_verify_makes_nothing_but_what_it_compares(
+    mini: Workflow, options: tuple[str, ...], tmp_path: Path
+) -> None:
+    """Of a finished run there is one job to do; of none, the run comes first."""
+    assert {rule for rule, _ in planned(mini.run("-n", *options, "--", "verify"))} == {"verify"}
+    fresh = Workflow(mini.source, tmp_path)
+    plan = jobs(fresh.run("-n", *options, "--", "verify"))
+    assert plan["first_token_sweep"] == 12 and plan["verify"] == 1
