@@ -25,6 +25,15 @@ def last_logits(model: Any) -> dict[str, int]:
     return next(({name: 1} for name in names if name in known), {})
 
 
+def cache_option(model: Any) -> dict[str, str]:
+    """The option of `GenerationConfig` for the cache that a model's sliding windows need.
+
+    Later versions see from its layers which one that is; 4.45 generates wrongly with another.
+    """
+    kind = getattr(model.generation_config, "cache_implementation", None)
+    return {"cache_implementation": kind} if kind and VERSION < (4, 56) else {}
+
+
 def takes_attention(model: Any) -> bool:
     """Whether a model's attention can be replaced by a function of ours."""
     return ATTENTION is not None and hasattr(model, "set_attn_implementation")

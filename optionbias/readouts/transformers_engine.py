@@ -11,6 +11,7 @@ import torch
 import transformers
 
 from optionbias.readouts.generation import Generated
+from optionbias.readouts.library import cache_option
 
 # Tokens of a batch, padding and what is generated included.
 MAX_BATCH_TOKENS = {"cpu": 8_192, "cuda": 131_072}
@@ -19,7 +20,7 @@ MAX_BATCH_TOKENS = {"cpu": 8_192, "cuda": 131_072}
 class TransformersEngine:
     """Continues prompts with a model's own `generate`."""
 
-    modules = ("optionbias.readouts.transformers_engine",)
+    modules = ("optionbias.readouts.library", "optionbias.readouts.transformers_engine")
 
     def __init__(self, model: Any, tokenizer: Any) -> None:
         """Wrap a causal language model in evaluation mode and its tokeniser."""
@@ -46,6 +47,7 @@ class TransformersEngine:
             pad_token_id=next(
                 (t for t in (tokenizer.pad_token_id, *self._closing) if t is not None), 0
             ),
+            **cache_option(model),
         )
 
     def reserve(self, tokens: int) -> None:

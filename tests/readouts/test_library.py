@@ -31,3 +31,16 @@ def test_the_installed_library_gives_the_last_logits_alone() -> None:
     assert library.takes_attention(model)
     ids = torch.tensor([[5, 6, 7, 8]])
     assert model(input_ids=ids, **library.last_logits(model)).logits.shape[1] == 1
+
+
+def test_old_versions_are_told_the_cache_of_sliding_windows(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    windows, plain = (
+        SimpleNamespace(generation_config=SimpleNamespace(cache_implementation=kind))
+        for kind in ("hybrid", None)
+    )
+    for version, wanted in [((4, 45), {"cache_implementation": "hybrid"}), ((4, 57), {})]:
+        monkeypatch.setattr(library, "VERSION", version)
+        assert library.cache_option(windows) == wanted
+        assert library.cache_option(plain) == {}

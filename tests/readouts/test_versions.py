@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from optionbias.environments import Environments
 from readouts.models import FAMILIES
 
 ROOT = Path(__file__).parents[2]
@@ -54,6 +55,7 @@ for family, (config, _) in FAMILIES.items():
         plain = torch.log_softmax(logits[:, LETTERS], -1).numpy()
         engine, _ = open_engine("transformers", Path(folder, "made"), "cpu", "float32")
         engine._closing = ()
+        engine._model.generation_config.eos_token_id = None  # texts of five tokens each
         generated = engine._continue(prompts[:1], 5)[0].text
         greedy = opened.tokenizer.decode(text[0, len(prompts[0]):], skip_special_tokens=True)
         found["families"][family] = {
@@ -68,13 +70,13 @@ Path(sys.argv[1]).write_text(json.dumps(found))
 @pytest.mark.model
 @pytest.mark.parametrize("name", sorted(ENVIRONMENTS))
 def test_every_family_reads_as_its_plain_forward_passes(name: str, tmp_path: Path) -> None:
-    python = ROOT / ".envs" / name / "bin" / "python"
-    if not python.with_name("../installed").resolve().is_file():
+    made = Environments(ROOT, conda=False)
+    if not made.made(name):
         pytest.skip(f"environment {name} is not installed: make envs ENVS={name}")
     reader, lacking = ENVIRONMENTS[name]
     (tmp_path / "job.py").write_text(JOB)
     done = subprocess.run(
-        [str(python), *map(str, (tmp_path / n for n in ("job.py", "found.json", "log")))],
+        [made.python(name), *map(str, (tmp_path / n for n in ("job.py", "found.json", "log")))],
         env={**os.environ, "PYTHONPATH": f"{ROOT}{os.pathsep}{ROOT / 'tests'}"},
         capture_output=True, text=True,
     )  # fmt: skip
@@ -87,7 +89,8 @@ def test_every_family_reads_as_its_plain_forward_passes(name: str, tmp_path: Pat
     assert set(found["families"]) == set(FAMILIES) - lacking
     for family, read in found["families"].items():
         assert read["reader"] == reader, (family, (tmp_path / "log").read_text())
-        assert read["off"] < 2e-4 < 0.1 < read["spread"], family
+        # Random weights four times the usual size; a mask that is ignored moves most rows by more.
+        assert read["off"] < 1e-3 < 0.1 < read["spread"], family
         assert read["greedy"] is True, (family, read["greedy"])
         assert read["context"] == 512
     if reader == "plain batches":
