@@ -85,11 +85,11 @@ def cluster(local: Workflow, tmp_path: Path) -> Workflow:
     return workflow
 
 
-def choose_as(local: Workflow, cluster: Workflow) -> None:
+def choose_as(first: Workflow, second: Workflow) -> None:
     """Take over how matrix products are made: a probe on a busy machine may choose otherwise."""
     chosen = Path("results", "journal", "matrix_path.json")
-    (cluster.out / chosen).parent.mkdir(parents=True, exist_ok=True)
-    shutil.copy(local.out / chosen, cluster.out / chosen)
+    (second.out / chosen).parent.mkdir(parents=True, exist_ok=True)
+    shutil.copy(first.out / chosen, second.out / chosen)
 
 
 def check_as_local(cluster: Workflow, local: Workflow, *options: str) -> None:
@@ -198,20 +198,18 @@ def test_the_whole_of_mini(slurm: Slurm, tmp_path: Path) -> None:
     alone, cluster = (Workflow(source, tmp_path / name) for name in ("alone", "cluster"))
     for workflow in (alone, cluster):
         workflow.out.mkdir()
-    Driver(alone, "--cores", "2").wait(7200)
-    choose_as(alone, cluster)
     driver = Driver(cluster, *through_slurm())
-    until(lambda: slurm.jobs("RUNNING"), "a job")
-    until(
-        lambda: any("first_token_sweep" in told for told in slurm.jobs("RUNNING").values()),
-        "a cell",
-        1800,
-    )
+
+    def cells() -> list[str]:
+        return [n for n, told in slurm.jobs("RUNNING").items() if "first_token_sweep" in told]
+
+    until(lambda: cells() or not driver.running(), "a cell", 1800)
     slurm.show()
-    job = next(n for n, told in slurm.jobs("RUNNING").items() if "first_token_sweep" in told)
-    slurm.tell("scontrol", "show", "job", job)
-    driver.wait(7200)
+    slurm.tell("scontrol", "show", "job", cells()[0])
+    driver.wait(14400)
     slurm.show()
+    choose_as(cluster, alone)
+    Driver(alone, "--cores", "2").wait(14400)
     what = ("results/sweeps/**/*.parquet", "results/tables/*", "results/statistics/*.csv")
     made, wanted = digests(cluster.out, *what), digests(alone.out, *what)
     assert made == wanted and len(made) > 12 + 22
