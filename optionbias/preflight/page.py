@@ -65,9 +65,11 @@ def hours(number: float) -> str:
     )
 
 
-def gigabytes(number: float) -> str:
-    """Gigabytes, with as many digits as an estimate has."""
-    return f"{number:,.0f}" if number >= 100 else f"{number:,.2f}"
+def size(gb: float) -> str:
+    """A size in 10^9 bytes as text, in a smaller unit where it is small."""
+    if gb < 0.1:
+        return f"{1000 * gb:,.0f} MB"
+    return f"{gb:,.0f} GB" if gb >= 100 else f"{gb:,.1f} GB"
 
 
 def _title(text: str) -> str:
@@ -194,7 +196,7 @@ def _checkpoints(plan: Plan, access: Mapping[str, Access]) -> str:
             name,
             f"{parameters(entry) / 1e9:,.2f} B",
             entry.get("dtype", "-"),
-            f"{gigabytes(plan.weights_gb(name))} GB",
+            size(plan.weights_gb(name)),
             f"{len(own):,}",
             hours(plan.hours_of(own)),
         ]
@@ -212,10 +214,10 @@ def _on_hub(entry: Mapping[str, object], access: Mapping[str, Access]) -> list[s
     if repository is None:
         return ["-", "-", "-", "-"]
     said = access.get(repository, Access())
-    size = storage.download_gb(entry) if said.weights_gb is None else said.weights_gb
+    whole = storage.download_gb(entry) if said.weights_gb is None else said.weights_gb
     here = storage.cached_gb(storage.hub_cache(), repository)
     gated = entry.get("gated") if said.gated is None else said.gated
-    return [f"{gigabytes(size)} GB", f"{gigabytes(here)} GB", _yes(gated), _yes(said.readable)]
+    return [size(whole), size(here), _yes(gated), _yes(said.readable)]
 
 
 def _yes(value: object) -> str:
@@ -293,9 +295,9 @@ def _disk(plan: Plan) -> str:
     rows += [
         [
             need.what,
-            f"{gigabytes(need.gb)} GB",
-            f"{gigabytes(left.get(need.what, 0.0))} GB",
-            f"{gigabytes(need.free_gb)} GB",
+            size(need.gb),
+            size(left.get(need.what, 0.0)),
+            size(need.free_gb),
             str(need.folder),
         ]
         for need in plan.needs(plan.works)

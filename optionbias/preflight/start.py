@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from optionbias.cohort import Cell, Cohort
-from optionbias.preflight.page import count, gigabytes, hours
+from optionbias.preflight.page import count, hours, size
 from optionbias.preflight.plan import Plan, plan
 from optionbias.preflight.workload import Job, Work
 from optionbias.validation import ConfigError
@@ -76,9 +76,7 @@ def _lines(found: Plan) -> str:
             most = max(found.gpus_needed(name) for name in opened)
             rows.append(("GPUs", f"{machine.found} found here, a cell needs up to {most}"))
     for need in found.needs(found.works):
-        told = (
-            f"{need.what}: {gigabytes(need.left_gb)} GB to write, {gigabytes(need.free_gb)} GB free"
-        )
+        told = f"{need.what}: {size(need.left_gb)} to write, {size(need.free_gb)} free"
         rows.append(("disk", f"{told} in {need.folder}"))
     width = max(len(name) for name, _ in rows)
     body = "\n".join(f"  {name.ljust(width)}  {text}" for name, text in rows)

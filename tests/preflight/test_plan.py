@@ -95,8 +95,8 @@ def test_what_runs_elsewhere_is_not_measured_by_this_machine(machine: Any, cohor
 def test_a_small_model_runs_on_a_cpu(machine: Any, cohort: Cohort) -> None:
     told = start(cohort, SMALL)
     assert "1 of 1 checkpoint to read" in told and "200, 6,000 tokens to run" in told
-    # 2 x 1.2 x 10^9 x 6,000 operations at 60 x 10^9 a second: 240 seconds.
-    assert "about 0.07 core hours on CPU (declared in workflow/cards.yaml)" in told
+    # 2 x 1.2 x 10^9 x 6,000 operations at 100 x 10^9 a second: 144 seconds.
+    assert "about 0.04 core hours on CPU (declared in workflow/cards.yaml)" in told
     assert "no GPU was found" in stop(cohort, SMALL, device="cuda")
 
 
@@ -178,9 +178,9 @@ def test_the_page_of_a_tiny_cohort(machine: Any, cohort: Cohort, tmp_path: Path)
     assert ["first-token", "6", "1,240", "80,800", "44,600", "-"] in [row[:6] for row in lines]
     assert ["first-token", "5", "1,040", "72,800", "38,600", "-"] in [row[:6] for row in lines]
     (small,) = (row for row in lines if row[:1] == ["small"])
-    assert small[-6:] == ["9.90", "GB", "0.00", "GB", "yes", "no"]
+    assert small[-6:] == ["9.9", "GB", "0", "MB", "yes", "no"]
     (large,) = (row for row in lines if row[:1] == ["large"])
-    assert large[-6:] == ["140", "GB", "0.00", "GB", "yes", "unknown"]
+    assert large[-6:] == ["140", "GB", "0", "MB", "yes", "unknown"]
     assert "2 of 2 repositories are gated; no token is set" in text
     assert "not readable, accept their terms on the hub: org/small" in text
     assert "small: the hub says gated yes, the cohort file no" in text
@@ -212,6 +212,7 @@ def test_a_missing_key_is_said_and_never_a_key(
 
 
 def test_numbers_are_short() -> None:
+    assert [page.size(n) for n in (0.0042, 1.24, 140.2)] == ["4 MB", "1.2 GB", "140 GB"]
     assert [page.count(n) for n in (0, 999_999, 1_234_567, 2.5e9, 3e12)] == [
         "0", "999,999", "1.23 M", "2.50 G", "3.00 T",
     ]  # fmt: skip

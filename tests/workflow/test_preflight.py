@@ -58,8 +58,10 @@ def test_a_gated_checkpoint_without_a_token_is_named_at_the_start(
     home = {**BARE, "HF_HOME": str(tmp_path / "hf")}
     options = ("--cores", "2", "--config", "cohort=paper", f"mirror={tmp_path}")
     elsewhere = Workflow(clone.source, tmp_path / "out")
-    elsewhere.out.mkdir()
     (tmp_path / "piqa" / "raw").mkdir(parents=True)
+    resolved = elsewhere.out / "results" / "checkpoints" / "Llama-3.2-1B" / "checkpoint.json"
+    resolved.parent.mkdir(parents=True)  # its weights are still to be had
+    resolved.write_text("{}")
     said = elsewhere.run(*options, "--", cell, check=False, **home)
     assert "meta-llama/Llama-3.2-1B on the Hugging Face hub is gated and there is no token" in said
     # Overridden, it starts, and fails where it must.
