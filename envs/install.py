@@ -45,7 +45,10 @@ def main() -> None:
     run(args.python, "-m", "venv", str(folder))
     install(folder / "bin", args.name)
     if faults := differences(folder / "bin" / "python", args.name):
-        sys.exit(f"error: {folder} is not what envs/{args.name}.yaml pins: {'; '.join(faults)}")
+        told = "; ".join(faults[:5])
+        sys.exit(
+            f"error: {folder} is not what envs/{args.name}.yaml pins: {len(faults)} packages: {told}"
+        )
     (folder / "installed").touch()
 
 
@@ -80,7 +83,7 @@ def differences(python: Path, name: str) -> list[str]:
     """What is installed at another version than pinned, not pinned, or pinned and missing."""
     listed = subprocess.run(
         [str(python), "-m", "pip", "--disable-pip-version-check", "list", "--format=json"],
-        capture_output=True, text=True, check=True,
+        capture_output=True, text=True, check=True, env=alone(),
     )  # fmt: skip
     # A local build's suffix (+cpu) is that build's own matter.
     found = {p["name"]: p["version"].partition("+")[0] for p in json.loads(listed.stdout)}
@@ -101,9 +104,14 @@ def differences(python: Path, name: str) -> list[str]:
     return faults + [f"{package} is missing" for package in missing]
 
 
+def alone() -> dict[str, str]:
+    """The variables of this process, without the one that brings packages from elsewhere."""
+    return {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+
+
 def run(*command: str, **environment: str) -> None:
     """Run a command; what it prints is the message where it fails."""
-    done = subprocess.run(command, env={**os.environ, **environment})
+    done = subprocess.run(command, env=alone() | environment)
     if done.returncode:
         sys.exit(f"error: {' '.join(command[:6])} ...: exit status {done.returncode}")
 
