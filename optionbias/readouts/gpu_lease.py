@@ -71,7 +71,7 @@ def lease(count: int, environment: MutableMapping[str, str] = os.environ) -> lis
     environment[VARIABLE] = ",".join(taken)
     if not named:  # numbers are those of nvidia-smi, which counts along the bus
         environment["CUDA_DEVICE_ORDER"] = "PCI_BUS_ID"
-    LOG.info("GPU %s of %d", ", ".join(taken), len(seen))
+    LOG.info("%s=%s, %d of %d GPUs", VARIABLE, environment[VARIABLE], count, len(seen))
     return taken
 
 

@@ -52,7 +52,8 @@ class Slurm:
 
     def show(self) -> str:
         """Show the queue, every job with its rule and wildcards."""
-        return self.tell("squeue", "--states=all", "--format=%.6i %.10T %.7M %.16R %.8b %k")
+        columns = "JobID:7,State:11,TimeUsed:8,tres-per-job:13,ReasonList:20,Comment:"
+        return self.tell("squeue", "--states=all", f"--Format={columns}")
 
     def jobs(self, state: str) -> dict[str, str]:
         """Number -> rule and wildcards of the jobs in a state."""

@@ -92,7 +92,7 @@ def workflow(tmp_path: Path) -> Workflow:
 
 
 def asked(workflow: Workflow, *arguments: str, **environment: str) -> dict[str, dict[str, str]]:
-    """Output or rule of each job of a dry run -> what it asks for, `threads` among it."""
+    """Output of each job of a dry run -> what it asks for, `threads` among it."""
     printed = workflow.run("-n", "sweeps", *arguments, **environment)
     found = {}
     for block in re.split(r"\n(?=\[)", printed):
@@ -103,7 +103,6 @@ def asked(workflow: Workflow, *arguments: str, **environment: str) -> dict[str, 
             pairs = resources[1].split(", ") if resources else []
             found[output[1]] = dict(pair.split("=", 1) for pair in pairs)
             found[output[1]]["threads"] = threads[1] if threads else "1"
-            found[output[1]]["local"] = str("localrule" in block)
     return found
 
 
@@ -113,9 +112,12 @@ def cell(found: dict[str, dict[str, str]], readout: str, checkpoint: str) -> dic
 
 def test_a_cluster_is_asked_for_what_each_checkpoint_needs(workflow: Workflow) -> None:
     # A dry run has one core, of which threads are, unless more are said; a run on a cluster has no such limit.
-    found = asked(
-        workflow, *CLUSTER, "--cores", "8", "--config", "cohort=sizes.yaml", "noise_floor=true"
-    )
+    again = [
+        f"results/sweeps/noise/{variant}/first-token/facts_k4/large.parquet"
+        for variant in ("alone", "float32")
+    ]
+    options = (*CLUSTER, "--cores", "8", "--config", "cohort=sizes.yaml", "noise_floor=true")
+    found = asked(workflow, *again, *options)
     small, large = (cell(found, "first-token", name) for name in ("small", "large"))
     assert (small["gpu"], small["mem_mb"], small["runtime"]) == ("1", "8550", "242")
     assert (large["gpu"], large["mem_mb"], large["runtime"]) == ("2", "87200", "672")
@@ -124,8 +126,6 @@ def test_a_cluster_is_asked_for_what_each_checkpoint_needs(workflow: Workflow) -
     assert cell(found, "noise/alone/first-token", "large")["gpu"] == "2"
     # Read again in float32 it takes twice the memory.
     assert cell(found, "noise/float32/first-token", "large")["gpu"] == "4"
-    local = {name for name, job in found.items() if job["local"] == "True"}
-    assert local == {"results/items/facts_k4.parquet"}
 
 
 def test_a_local_run_without_gpus_asks_for_none(workflow: Workflow, tmp_path: Path) -> None:
