@@ -15,7 +15,7 @@ import yaml
 from optionbias import catalogue, environments
 from optionbias.benchmarks import registry
 from optionbias.environments import Environments
-from optionbias.noise import VARIANTS
+from optionbias.rereads import VARIANTS
 from optionbias.provenance import code_digests
 from test_locks import pins
 

@@ -284,7 +284,8 @@ def _closed(plan: Plan) -> str:
         missing = keys.get(name)
         key = endpoint.key or "none is needed"
         if endpoint.key:
-            key += " is not usable" if missing else " is set" if name in keys else ""
+            told = "is not usable" if endpoint.secret() else "is not set"
+            key += f" {told}" if missing else " is set" if name in keys else ""
         rows.append([name, f"{work.prompts:,}", count(work.tokens), dollars, key])
     return f"{_title('Closed models')}\n{columns(rows)}"
 

@@ -22,6 +22,8 @@ from optionbias.validation import ConfigError, check, read_yaml
 CARDS = Path(__file__).parents[2] / "workflow" / "cards.yaml"
 DEFAULT_CARD = "H100"
 OPERATIONS = 2  # a parameter and token: a multiplication and an addition
+# What a job's log says of items that it did not read itself (optionbias/progress.py).
+FROM_JOURNAL = "from the journal"
 RULES = {False: "first_token_sweep", True: "generated_sweep"}
 
 
@@ -154,7 +156,7 @@ def with_measured(
 
     A cell counts if its sweep says that it was read on this kind of device in the dtype of this run.
     The rate is that of all of them together, so long cells count most. The time is a job's, with
-    loading the model; a cell that was resumed from its journal looks faster than it was.
+    loading the model. Cells of which some came from the journal tell nothing.
     """
     speed = machine.speed
     prefill, prompting = _rate(machine, workload, done, sweeps, results, generates=False)
@@ -190,10 +192,14 @@ def _rate(
         if (readout in GENERATED) is not generates:
             continue
         reread = f"noise/{job.variant}/" if job.variant else ""
-        tsv = f"{RULES[generates]}/{reread}{readout}/{benchmark}/{checkpoint}.tsv"
-        seconds_here = _time(results / "benchmarks" / tsv)
+        cell = f"{RULES[generates]}/{reread}{readout}/{benchmark}/{checkpoint}"
+        seconds_here = _time(results / "benchmarks" / f"{cell}.tsv")
         metadata = _metadata(job.path(sweeps))
-        if seconds_here is None or not _alike(metadata, machine, workload.config):
+        if (
+            seconds_here is None
+            or _resumed(results / "logs" / f"{cell}.log")
+            or not _alike(metadata, machine, workload.config)
+        ):
             continue
         tokens = _generated(results, job) if generates else workload.work(job).run
         cores = 1 if machine.on_gpu else int(metadata.get("threads") or 1)
@@ -210,6 +216,14 @@ def _time(tsv: Path) -> float | None:
             return float(next(csv.DictReader(file, delimiter="\t"))["s"]) or None
     except (OSError, StopIteration, KeyError, ValueError):
         return None
+
+
+def _resumed(log: Path) -> bool:
+    """Whether a job took some of its cell from the journal, by its log."""
+    try:
+        return FROM_JOURNAL in log.read_text(encoding="utf-8")
+    except OSError:
+        return False
 
 
 def _metadata(sweep: Path) -> dict[str, Any]:

@@ -207,7 +207,7 @@ def test_a_missing_key_is_said_and_never_a_key(
     monkeypatch.delenv("OPENAI_API_KEY")
     machine(memory=300)
     text = page.page(made(cohort, tmp_path), {}, True, 2)
-    assert "OPENAI_API_KEY is not usable" in text
+    assert "OPENAI_API_KEY is not set\n" in text
     assert "environment variable OPENAI_API_KEY is not set" in text.split("What stops")[1]
 
 

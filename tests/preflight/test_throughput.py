@@ -5,8 +5,11 @@ from __future__ import annotations
 import dataclasses
 import gzip
 import json
+import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 import pytest
@@ -17,6 +20,7 @@ from optionbias.orderings import cyclic
 from optionbias.preflight import throughput
 from optionbias.preflight.throughput import Machine, Speed, choose, seconds, with_measured
 from optionbias.preflight.workload import Job
+from optionbias.progress import Progress
 from optionbias.sweep import Sweep, write_sweep
 from optionbias.validation import ConfigError
 
@@ -156,6 +160,31 @@ def test_cells_without_a_time_or_with_a_broken_sweep_tell_nothing(tmp_path: Path
     next((tmp_path / "benchmarks").rglob("facts_k2/*.tsv")).unlink()
     PIQA.path(str(tmp_path / "sweeps")).write_bytes(b"PAR1")
     assert measured(tmp_path, chosen([]), FACTS, PIQA) == chosen([]).speed
+
+
+def test_cells_that_came_from_the_journal_tell_nothing(tmp_path: Path) -> None:
+    finished(tmp_path, FACTS, 2.0)
+    finished(tmp_path, PIQA, 0.1)
+    log = tmp_path / "logs" / "first_token_sweep" / "first-token" / "piqa" / "small.log"
+    log.parent.mkdir(parents=True)
+    with log.open("w") as file, logs_to(file), Progress("piqa small", 4, "items") as progress:
+        progress.skip(1)
+        progress.add(3)
+    speed = measured(tmp_path, chosen([]), FACTS, PIQA)
+    assert speed.prefill == pytest.approx(2 * 1.2e9 * 300 / 2)
+
+
+@contextmanager
+def logs_to(file: IO[str]) -> Iterator[None]:
+    """What the workflow's scripts log goes to a file."""
+    logger, handler = logging.getLogger("optionbias"), logging.StreamHandler(file)
+    logger.addHandler(handler)
+    level, logger.level = logger.level, logging.INFO
+    try:
+        yield
+    finally:
+        logger.removeHandler(handler)
+        logger.setLevel(level)
 
 
 def test_a_faulty_file_of_cards_is_named(tmp_path: Path) -> None:
