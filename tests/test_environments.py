@@ -15,8 +15,8 @@ import yaml
 from optionbias import catalogue, environments
 from optionbias.benchmarks import registry
 from optionbias.environments import Environments
-from optionbias.rereads import VARIANTS
 from optionbias.provenance import code_digests
+from optionbias.rereads import VARIANTS
 from test_locks import pins
 
 ROOT = Path(__file__).parents[1]
