@@ -51,7 +51,7 @@ def asked(name: str) -> dict[str, str]:
     return {pin.normal(p): v for p, v in pins(ROOT / "envs" / f"{name}.in").items()}
 
 
-def test_the_environments_are_those_of_the_issue_and_of_the_page() -> None:
+def test_the_environments_are_those_of_the_page() -> None:
     assert Environments(ROOT, conda=False).names() == NAMES
     assert set(NAMES) == {
         *LIGHT, "inference", "inference-gguf", "inference-phi3", "generation", "generation-cpu",
