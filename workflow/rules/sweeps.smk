@@ -221,9 +221,10 @@ elif config["sweeps"] is None:
 
 
 onstart:
+    told = told_at_start(workflow.dag.needrun_jobs())
     if lacking := missing_keys(workflow.dag.needrun_jobs()):
         raise WorkflowError("\n".join(lacking))
-    if told := told_at_start(workflow.dag.needrun_jobs()):
+    if told:
         print(told, file=sys.stderr)
 
 
