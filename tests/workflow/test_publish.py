@@ -122,7 +122,7 @@ def test_a_flipped_byte_is_named_and_nothing_is_put_in_place(
 def test_without_an_archive_one_line_says_so(mini: Workflow) -> None:
     printed = mini.run("-n", "--", "restore", check=False)
     assert "config key `bundle`: which archive?" in printed
-    assert "Traceback" not in printed
+    assert "Traceback (most recent call last)" not in printed
 
 
 def test_a_changed_number_is_caught(archive: Path, mini: Workflow, tmp_path: Path) -> None:
