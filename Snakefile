@@ -9,6 +9,7 @@ configfile: f"{workflow.basedir}/config.yaml"
 
 include: "workflow/rules/environments.smk"
 include: "workflow/rules/common.smk"
+include: "workflow/rules/items.smk"
 include: "workflow/rules/resources.smk"
 include: "workflow/rules/stamps.smk"
 include: "workflow/rules/preflight.smk"
