@@ -18,6 +18,7 @@ from optionbias.orderings import Orderings, all_orderings, cyclic, cyclic_and_re
 from optionbias.progress import Progress
 from optionbias.prompts import exemplar_text, exemplars_of, prompt
 from optionbias.provenance import module_digests
+from optionbias.readouts.allocation import release_freed_memory
 from optionbias.readouts.forward import Asked, LetterScores, Reader
 from optionbias.readouts.journal import Journal
 from optionbias.readouts.letters import encode, letter_tokens
@@ -44,6 +45,8 @@ ORDERINGS = {
 }
 # Of each sampled item, a reader is checked on this many prompts.
 CHECKED_PROMPTS = 3
+# Chunks after which freed memory is given back to the system, at the cost of a tenth of a second.
+TRIM_EVERY = 100
 
 
 class Opened(NamedTuple):
@@ -159,6 +162,8 @@ def read_cell(cell: Cell, opened: Opened, journal_root: Path, resume: bool = Tru
             rows = places.pop(number)
             scores.put(rows, found)
             progress.add((rows.stop - rows.start) // m)
+            if number % TRIM_EVERY == TRIM_EVERY - 1:
+                release_freed_memory()
     logp = scores.logp.reshape(len(items), m, k)
     return Sweep(
         metadata=origin,

@@ -33,6 +33,35 @@ print(faults() - before)
 """
 
 
+RELEASE = (
+    PROGRAM.split("def faults")[0]
+    + """
+from optionbias.readouts.allocation import release_freed_memory
+def resident():
+    return int(open("/proc/self/statm").read().split()[1]) * resource.getpagesize()
+import ctypes
+libc = ctypes.CDLL(None)
+libc.malloc.restype, libc.free.argtypes = ctypes.c_void_p, [ctypes.c_void_p]
+blocks = [libc.malloc(8 << 20) for _ in range(5)]
+for block in blocks:
+    ctypes.memset(block, 1, 8 << 20)
+for block in blocks[:4]:  # the last keeps the heap from shrinking at its end
+    libc.free(block)
+before = resident()
+release_freed_memory()
+print(before - resident())
+"""
+)
+
+
+@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="needs the GNU C library")
+def test_kept_memory_can_be_given_back() -> None:
+    """Four blocks of 8 MiB below one that is in use: 32 MiB less the pages at their edges."""
+    command = [sys.executable, "-c", RELEASE, "keep"]
+    done = subprocess.run(command, check=True, capture_output=True, text=True)
+    assert int(done.stdout) > 30 << 20
+
+
 @pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="needs the GNU C library")
 def test_large_blocks_are_paged_in_once() -> None:
     """Five times four blocks of 8 MiB are 40,960 pages: nearly all are faults by default, few if kept."""
