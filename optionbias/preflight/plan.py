@@ -129,9 +129,9 @@ class Plan:
         """One line for each thing that lets the jobs that are left not succeed, and what to change."""
         if not self.runs_models or not self.left:
             return []
-        if too_large := self._too_large():
-            return [too_large]
-        faults = storage.too_small(self.needs(self.left))
+        too_large = self._too_large()
+        faults = [too_large] if too_large else []
+        faults += storage.too_small(self.needs(self.left))
         shut = [name for name in self.gated(self.left) if not self.is_cached(name)]
         if shut and not hub_access.has_token():
             others = f" and {len(shut) - 1} more" if len(shut) > 1 else ""

@@ -60,7 +60,8 @@ def unrunnable(cohort: Cohort) -> list[str]:
         letters=not readouts.isdisjoint(FIRST_TOKEN_READOUTS),
         answers=not readouts.isdisjoint(GENERATED_READOUTS),
     )
-    return [*faults, *unknown_environments(cohort), *too_many_orderings(cohort)]
+    faults += unknown_environments(cohort)
+    return [*faults, *unknown_card(), *too_many_orderings(cohort)]
 
 
 def faulty_folder(folder: Path) -> str | None:
@@ -75,6 +76,23 @@ def faulty_folder(folder: Path) -> str | None:
     if not any(folder.glob("*.safetensors")) and not any(folder.glob("*.bin")):
         return f"no weights (*.safetensors) in {folder}"
     return None
+
+
+def unknown_card() -> list[str]:
+    """A card that preflight does not know."""
+    if config["card"] is None:
+        return []
+    known = [
+        card["name"]
+        for card in validation.read_yaml(
+            Path(workflow.basedir) / "workflow" / "cards.yaml"
+        )["cards"]
+    ]
+    if config["card"] in known:
+        return []
+    return [
+        f"config key `card`: {config['card']} is not in workflow/cards.yaml (there are {', '.join(known)})"
+    ]
 
 
 def unaskable(cohort: Cohort) -> list[str]:

@@ -92,7 +92,8 @@ rule verify:
     log:
         "results/logs/verify.log",
     localrule: True
-    threads: workflow.cores or 1
+    # Run from a cluster profile there is no number of cores: local jobs then share `local-cores`.
+    threads: workflow.resource_settings.cores or workflow.resource_settings.local_cores or 1
     params:
         given=(
             ["--bundle", config["bundle"]]

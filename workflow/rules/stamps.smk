@@ -29,6 +29,10 @@ def bundle_file(wildcards) -> str:
         raise WorkflowError(
             "config key `bundle`: which archive? for example `--config bundle=results/bundle/mini.tar`"
         )
+    if Path(config["bundle"]).is_dir():
+        raise WorkflowError(
+            f"config key `bundle`: {config['bundle']} is a folder, not an archive"
+        )
     if not Path(config["bundle"]).is_file():
         raise WorkflowError(
             f"config key `bundle`: no such file: {config['bundle']} (looked for in {Path.cwd()})"
