@@ -144,7 +144,10 @@ class _Reader:
         except tarfile.HeaderError:
             first = tarfile.TarInfo()
         if not 0 < first.size <= _LARGEST_MANIFEST or header != _header(MANIFEST, first.size):
-            raise self._fault(MANIFEST, "is not the first file: not a bundle (a plain tar), compressed, or damaged")
+            raise self._fault(
+                MANIFEST,
+                "is not the first file: not a bundle (a plain tar), compressed, or damaged",
+            )
         data = b"".join(self._content(MANIFEST, first.size))
         seal = _seal(data)
         self._expect_header(SEAL, len(seal))
