@@ -10,7 +10,7 @@ replicate: .venv/installed
 	$(SNAKEMAKE)
 
 test: .venv/installed
-	.venv/bin/python -m pytest -n 2 --dist loadgroup
+	.venv/bin/python -m pytest -n 2
 
 # On a real SLURM that the tests start themselves: as root, with Debian's slurm-wlm and munge.
 test-slurm: .venv/installed

@@ -179,7 +179,8 @@ def logs_to(file: IO[str]) -> Iterator[None]:
     """What the workflow's scripts log goes to a file."""
     logger, handler = logging.getLogger("optionbias"), logging.StreamHandler(file)
     logger.addHandler(handler)
-    level, logger.level = logger.level, logging.INFO
+    level = logger.level
+    logger.setLevel(logging.INFO)
     try:
         yield
     finally:

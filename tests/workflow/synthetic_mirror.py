@@ -61,6 +61,7 @@ def write_cohort(out: Path, **changes: object) -> str:
     """A cohort whose checkpoint is there but is not loaded where only data are made."""
     (out / "model").mkdir(parents=True, exist_ok=True)
     (out / "model" / "config.json").write_text("{}")
+    (out / "model" / "model.safetensors").touch()
     cohort = {
         "name": "few",
         "checkpoints": [

@@ -67,7 +67,7 @@ def test_a_backend_that_is_not_there_is_said_before_the_first_job(
 ) -> None:
     printed = Workflow(mini.source, tmp_path).run("-n", *options, "backend=vllm", check=False)
     assert (
-        "config key `backend`: vLLM is not installed; `make envs ENVS=letters-vllm` installs it "
+        "config key `backend`: vLLM is not installed; `make envs ENVS=generation` installs it "
         "(without a GPU: ENVS=generation-cpu)"
     ) in printed
     assert "Traceback" not in printed and not jobs(printed)
