@@ -71,7 +71,8 @@ class Environments:
         )
 
     def _vllm(self, names: tuple[str, ...]) -> str:
-        return next((name for name in names if self.made(name)), names[0])
+        made = [] if self.conda else [name for name in names if self.made(name)]
+        return [*made, *names][0]
 
 
 def is_converted(checkpoint: Mapping[str, Any]) -> bool:

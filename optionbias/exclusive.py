@@ -30,7 +30,7 @@ def hold(path: Path, waiting: str) -> None:
     """Hold `path` for the rest of this process; `waiting` is logged once if another has it."""
     if try_hold(path):
         return
-    LOG.info(waiting)
+    LOG.info("%s (%s is locked)", waiting, path)
     while not try_hold(path):
         time.sleep(POLL_SECONDS)
 

@@ -12,6 +12,11 @@ VARIANTS = ("alone", "float32", "bfloat16", "vllm")
 DEFAULT_VARIANTS = ("alone", "float32")
 
 
+def variant_of(reread: str) -> str | None:
+    """The variant that a path's part `noise/VARIANT/` names; None of an empty part."""
+    return reread.split("/")[1] if reread else None
+
+
 def variants(setting: bool | list[str]) -> tuple[str, ...]:
     """The variants that a config's `noise_floor` asks for."""
     if isinstance(setting, bool):

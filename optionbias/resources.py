@@ -27,10 +27,17 @@ LONGEST_MINUTES = 24 * 60
 THREADS_BESIDE_GPU = 4
 
 
-def weights_gb(params_b: float, dtype: str, on_gpu: bool) -> float:
-    """Gigabytes (10^9 bytes) of `params_b` billion parameters in a config's `dtype`."""
+def run_dtype(dtype: str, on_gpu: bool, variant: str | None = None) -> str:
+    """The dtype in which a cell is read: a config's, or that of the re-read `variant`."""
+    if variant in BYTES:
+        return variant
     if dtype == "auto":
-        dtype = "bfloat16" if on_gpu else "float32"
+        return "bfloat16" if on_gpu else "float32"
+    return dtype
+
+
+def weights_gb(params_b: float, dtype: str) -> float:
+    """Gigabytes (10^9 bytes) of `params_b` billion parameters in a dtype."""
     return params_b * BYTES[dtype]
 
 
@@ -39,9 +46,10 @@ def gpus_for(weights: float, gpu_memory_gb: float) -> int:
 
     Args:
         weights: gigabytes of weights.
-        gpu_memory_gb: memory of one card, more than `GPU_HEADROOM_GB`.
+        gpu_memory_gb: memory of one card.
     """
-    least = max(1, math.ceil(weights / (gpu_memory_gb - GPU_HEADROOM_GB)))
+    room = max(gpu_memory_gb - GPU_HEADROOM_GB, gpu_memory_gb / 2)  # small cards hold small models
+    least = max(1, math.ceil(weights / room))
     return 1 << (least - 1).bit_length()
 
 

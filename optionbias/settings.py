@@ -22,8 +22,9 @@ SHAPE_NOTHING = {
     "resume": "the same bytes either way",
     "cost_limit": "stops a run, changes no answer",
     "preflight": "stops a run that cannot succeed, changes no answer",
-    "card": "what hours are estimated for",
+    "card": "what hours are estimated for, and GPUs counted by",
     "gpu_memory_gb": "how many GPUs a checkpoint is spread over; its sweep tells the device",
+    "gres": "how GPUs are asked for",
 }
 SHAPE_ANSWERS = (
     "items", "repairs", "device", "backend", "dtype", "chunk_items", "noise_items", "max_tokens",

@@ -21,6 +21,9 @@ from optionbias.orderings import MAX_K, MIN_K, OrderingError, as_orderings, find
 
 FORMAT = 1
 SUM_TOLERANCE = 1e-4
+# Readouts that this project makes from a model's letters, and from its texts.
+FIRST_TOKEN_READOUTS = ("first-token", "five-shot", "all-orderings")
+GENERATED_READOUTS = ("chain-of-thought", "direct-answer")
 READOUTS = (
     "first-token",
     "five-shot",

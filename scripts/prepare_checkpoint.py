@@ -5,6 +5,7 @@ import json
 from pathlib import Path
 
 from optionbias import logs
+from optionbias.exclusive import hold
 from optionbias.readouts.checkpoints import prepare
 
 parser = argparse.ArgumentParser(description=__doc__)
@@ -16,4 +17,12 @@ parser.add_argument("--output", type=Path, required=True, help="FOLDER/checkpoin
 parser.add_argument("--log", type=Path)
 args = parser.parse_args()
 
-logs.run(lambda: prepare(args.checkpoint, args.source, args.output.parent), args.log)
+
+def main() -> None:
+    # A job of a killed run on a cluster goes on; two of them must not replace each other's folder.
+    busy = args.output.parent / ".busy"
+    hold(busy, f"checkpoint {args.checkpoint}: another job prepares it; waiting until it ends")
+    prepare(args.checkpoint, args.source, args.output.parent)
+
+
+logs.run(main, args.log)

@@ -282,7 +282,9 @@ def test_answers_are_generated_with_vllm_where_there_is_one(
     assert gpu.of_answers(HUB, "auto", "cpu") == "generation-cpu"
     assert cpu.of_answers(HUB, "auto", "cuda") == "inference"
     assert gpu.of_answers(PHI3, "transformers", "auto") == "inference-phi3"
-    assert Environments(tmp_path, conda=True).of_answers(HUB, "auto", "auto") == "generation"
+    # With conda it does not matter what was made without.
+    for root in (tmp_path, tmp_path / "b"):
+        assert Environments(root, conda=True).of_answers(HUB, "auto", "auto") == "generation"
     monkeypatch.setattr(environments, "find_spec", lambda name: object())
     assert none.has_vllm(environments.ANSWERS, "cuda") and none.python("generation") == "python"
 

@@ -52,7 +52,9 @@ def test_a_second_job_of_a_cell_waits_until_the_first_is_killed(tmp_path: Path) 
     with holder(tmp_path, cell) as first:
         assert line(first) == "held"
         with holder(tmp_path, cell) as second:
-            assert line(second) == f"{cell}: another job reads this cell; waiting until it ends"
+            name = tmp_path / "busy" / cell.replace("/", "_")
+            told = f"{cell}: another job reads this cell; waiting until it ends ({name} is locked)"
+            assert line(second) == told
             time.sleep(0.2)
             assert second.poll() is None
             first.send_signal(signal.SIGKILL)

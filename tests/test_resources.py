@@ -21,19 +21,25 @@ from optionbias import resources
         (70, "auto", 50, 4),  # four, not three and some: heads divide over powers of two
         (8, "auto", 24, 1),
         (14, "float16", 24, 2),
+        (0.5, "auto", 2, 1),  # half of a small card, where the headroom would leave nothing
+        (0.6, "auto", 2, 2),
     ],
 )
 def test_gpus_by_parameters_dtype_and_memory_of_the_card(
     params_b: float, dtype: str, card: float, gpus: int
 ) -> None:
-    weights = resources.weights_gb(params_b, dtype, on_gpu=True)
+    weights = resources.weights_gb(params_b, resources.run_dtype(dtype, on_gpu=True))
     assert resources.gpus_for(weights, card) == gpus
 
 
 def test_weights_are_float32_on_a_cpu_unless_the_config_says() -> None:
-    assert resources.weights_gb(1.5, "auto", on_gpu=False) == 6.0
-    assert resources.weights_gb(1.5, "auto", on_gpu=True) == 3.0
-    assert resources.weights_gb(1.5, "bfloat16", on_gpu=False) == 3.0
+    assert resources.run_dtype("auto", on_gpu=False) == "float32"
+    assert resources.run_dtype("auto", on_gpu=True) == "bfloat16"
+    assert resources.run_dtype("float16", on_gpu=False) == "float16"
+    # A re-read's own dtype goes first; other variants leave it alone.
+    assert resources.run_dtype("auto", True, "float32") == "float32"
+    assert resources.run_dtype("auto", True, "alone") == "bfloat16"
+    assert [resources.weights_gb(1.5, dtype) for dtype in ("float32", "bfloat16")] == [6.0, 3.0]
 
 
 def test_memory_of_the_host() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from optionbias.endpoint import Endpoint
 from optionbias.preflight import storage
@@ -33,7 +33,7 @@ def page(plan: Plan, access: Mapping[str, Access], token: bool | None, cores: in
         if token is not None:
             sections.append(_hub(plan, access, token))
         sections.append(_closed(plan))
-    sections += [_disk(plan), _verdict(plan)]
+    sections += [_disk(plan), _verdict(plan, access)]
     return "\n\n".join(section for section in sections if section) + "\n"
 
 
@@ -161,7 +161,7 @@ def _compute(plan: Plan, cores: int) -> str:
     named = "TFLOP/s" if machine.on_gpu else "GFLOP/s a core"
     lines = [
         _title("Compute"),
-        f"  on      {machine.name}, {machine.memory_gb:,.0f} GB, {plan.dtype}",
+        f"  on      {machine.name}, {machine.memory_gb:,.0f} GB, {plan.dtype()}",
         f"  speed   {speed.prefill / unit:,.1f} {named} on prompts, {speed.decode / unit:,.1f} generating: "
         f"{speed.how}",
     ]
@@ -191,17 +191,19 @@ def _checkpoints(plan: Plan, access: Mapping[str, Access]) -> str:
     rows = [head]
     for name in names:
         entry = plan.cohort.checkpoints[name]
-        own = [job for job in plan.left if job.cell.checkpoint == name]
+        every = [job for job in plan.jobs if job.cell.checkpoint == name]
+        own = [job for job in every if job in plan.left]
+        largest = max(every, key=plan.weights_gb)
         row = [
             name,
             f"{parameters(entry) / 1e9:,.2f} B",
             entry.get("dtype", "-"),
-            size(plan.weights_gb(name)),
+            size(plan.weights_gb(largest)),
             f"{len(own):,}",
             hours(plan.hours_of(own)),
         ]
         if plan.machine.on_gpu:
-            row.append(str(plan.gpus_needed(name)))
+            row.append(str(plan.gpus_needed(largest)))
         if on_hub:
             row += _on_hub(entry, access)
         rows.append(row)
@@ -244,9 +246,6 @@ def _hub(plan: Plan, access: Mapping[str, Access], token: bool) -> str:
     if gated:
         told = ", ".join(f"{word} {number}" for word, number in readable.items() if number)
         lines.append(f"  whether the gated ones may be read from here: {told}")
-    refused = [hub[n] for n in names if n in found and found[n].readable is False]
-    if refused:
-        lines.append(f"  not readable, accept their terms on the hub: {', '.join(refused)}")
     if all(a == Access() for a in found.values()):
         lines.append("  The hub was not reached: sizes and gating are those of the cohort file.")
     return "\n".join([*lines, *_differences(plan, found)])
@@ -306,10 +305,26 @@ def _disk(plan: Plan) -> str:
     return f"{_title('Disk')}\n{columns(rows)}"
 
 
-def _verdict(plan: Plan) -> str:
+def _refused(plan: Plan, access: Mapping[str, Access]) -> list[str]:
+    """A line for the repositories that the hub does not let this machine read, and what to do."""
+    refused: dict[bool, list[str]] = {True: [], False: []}
+    for name in plan.checkpoints(plan.left):
+        repository = plan.cohort.checkpoints[name].get("source", {}).get("hub")
+        said = access.get(repository, Access())
+        if said.readable is False and not plan.is_cached(name):
+            refused[bool(said.gated)].append(repository)
+    told = {
+        True: "gated and not readable with this token: accept their terms on the hub",
+        False: "not readable: no such repository or revision, or no access to it",
+    }
+    return [f"{', '.join(names)}: {told[gated]}" for gated, names in refused.items() if names]
+
+
+def _verdict(plan: Plan, access: Mapping[str, Access]) -> str:
     if not plan.left:
         return "Nothing is left to run: tables and figures can be made from what is there."
-    stops: Iterable[str] = [*plan.faults(), *sorted({key for key in plan.keys().values() if key})]
+    keys = sorted({key for key in plan.keys().values() if key})
+    stops = [*plan.faults(), *_refused(plan, access), *keys]
     lines = [f"  {stop}" for stop in stops]
     if lines:
         return "\n".join([_title("What stops this run"), *lines])

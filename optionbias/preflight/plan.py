@@ -9,12 +9,14 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from optionbias import devices
+from optionbias import devices, resources
 from optionbias.cohort import Cohort
 from optionbias.endpoint import Endpoint, KeyMissingError
-from optionbias.preflight import hub_access, storage, throughput
+from optionbias.environments import letters_backend
+from optionbias.preflight import cards, hub_access, storage, throughput
 from optionbias.preflight.throughput import Machine
-from optionbias.preflight.workload import FIRST_TOKEN, Job, Work, Workload, jobs_of
+from optionbias.preflight.workload import Job, Work, Workload, jobs_of
+from optionbias.sweep import FIRST_TOKEN_READOUTS
 
 HOUR = 3600
 # Where every checkpoint is too large for a laptop, this cohort is not.
@@ -71,18 +73,22 @@ class Plan:
         """The jobs that are still to be done."""
         return {job: work for job, work in self.works.items() if job not in self.done}
 
-    @property
-    def dtype(self) -> str:
-        """The dtype that models run in."""
-        return throughput.run_dtype(self.config, self.machine.on_gpu)
+    def dtype(self, job: Job | None = None, on_gpu: bool | None = None) -> str:
+        """The dtype that a job reads in, or any but a re-read, on the plan's machine or another."""
+        where = self.machine.on_gpu if on_gpu is None else on_gpu
+        return resources.run_dtype(self.config["dtype"], where, job and job.variant)
 
-    def weights_gb(self, checkpoint: str) -> float:
-        """What a checkpoint's weights take in memory as it is run."""
-        return throughput.weights_gb(self.cohort.checkpoints[checkpoint], self.dtype)
+    def weights_gb(self, job: Job, on_gpu: bool | None = None) -> float:
+        """What the weights of a job's checkpoint take in memory as it is run."""
+        entry = self.cohort.checkpoints[job.cell.checkpoint]
+        return throughput.weights_gb(entry, self.dtype(job, on_gpu))
 
-    def gpus_needed(self, checkpoint: str) -> int:
-        """Cards that a checkpoint takes; 0 on a CPU."""
-        return self.machine.gpus_needed(self.weights_gb(checkpoint))
+    def gpus_needed(self, job: Job) -> int:
+        """Cards that a job asks for; 0 on a CPU."""
+        if not self.machine.on_gpu or self.cohort.checkpoints[job.cell.checkpoint].get("closed"):
+            return 0
+        memory = self.config["gpu_memory_gb"] or self.machine.memory_gb
+        return resources.gpus_for(self.weights_gb(job), memory)
 
     def hours(self, job: Job) -> float:
         """Hours of GPUs, or of a CPU's cores, that a job takes."""
@@ -93,8 +99,12 @@ class Plan:
         params = throughput.parameters(entry)
         hours = throughput.seconds(work.run, work.generated, params, self.machine.speed) / HOUR
         # The layers of a model that is spread over several cards work in turn; vLLM's share a layer.
-        in_turn = job.cell.readout in FIRST_TOKEN or self.config["backend"] == "transformers"
-        return hours * (max(1, self.gpus_needed(checkpoint)) if in_turn else 1)
+        backend = self.config["backend"]
+        if job.cell.readout in FIRST_TOKEN_READOUTS:
+            in_turn = letters_backend(job.variant, backend) != "vllm"
+        else:
+            in_turn = backend == "transformers"
+        return hours * (max(1, self.gpus_needed(job)) if in_turn else 1)
 
     def hours_of(self, jobs: Iterable[Job]) -> float:
         """Hours of some jobs together."""
@@ -121,9 +131,9 @@ class Plan:
         return have >= 0.95 * storage.download_gb(entry)
 
     def gated(self, jobs: Iterable[Job]) -> list[str]:
-        """Checkpoints of some jobs that the cohort file calls gated."""
-        entries = self.cohort.checkpoints
-        return [name for name in self.checkpoints(jobs) if entries[name].get("gated")]
+        """Checkpoints of some jobs that the cohort file calls gated on the hub."""
+        entries = {name: self.cohort.checkpoints[name] for name in self.checkpoints(jobs)}
+        return [n for n, e in entries.items() if e.get("gated") and "hub" in e.get("source", {})]
 
     def faults(self) -> list[str]:
         """One line for each thing that lets the jobs that are left not succeed, and what to change."""
@@ -144,26 +154,45 @@ class Plan:
 
     def _too_large(self) -> str | None:
         """Where jobs run here: why this machine cannot hold the models of the jobs that are left."""
-        if not self.local:
+        named = set(self.checkpoints(self.left))
+        jobs = [job for job in self.left if job.cell.checkpoint in named]
+        if not self.local or not jobs:
             return None
-        names = self.checkpoints(self.left)
         found = [] if self.config["device"] == "cpu" else devices.gpus()
-        if self.config["device"] == "cuda" and names and not found:
-            return "config key `device` is cuda and no GPU was found here: set `device: auto`"
-        dtype = throughput.run_dtype(self.config, bool(found))
-        room = sum(gpu.memory_gb for gpu in found) if found else machine_memory_gb()
-        sizes = {n: throughput.weights_gb(self.cohort.checkpoints[n], dtype) for n in names}
-        large = [name for name in names if sizes[name] > room]
+        if not found:
+            if self.config["device"] == "cuda":
+                return "config key `device` is cuda and no GPU was found here: set `device: auto`"
+            room = machine_memory_gb()
+            large = [job for job in jobs if self.weights_gb(job, on_gpu=False) > room]
+            return self._told(jobs, large, f"no GPU and {room:,.0f} GB of memory", on_gpu=False)
+        memory = cards.memory_gb(self.config, found)
+        smallest = min(gpu.memory_gb for gpu in found)
+        if memory > smallest:
+            return (
+                f"config key `gpu_memory_gb` is {memory:g} and a GPU found here has {smallest:.0f} GB: "
+                f"set it to null or to {int(smallest)}"
+            )
+        large = [
+            job
+            for job in jobs
+            if resources.gpus_for(self.weights_gb(job, on_gpu=True), memory) > len(found)
+        ]
+        have = f"{len(found)} GPU{'s' * (len(found) != 1)} of {memory:,.0f} GB"
+        return self._told(jobs, large, have, on_gpu=True)
+
+    def _told(self, jobs: list[Job], large: list[Job], have: str, on_gpu: bool) -> str | None:
+        """That some of the jobs are too large for what there is; None if there are none."""
         if not large:
             return None
-        largest = max(large, key=lambda name: sizes[name])
-        have = f"{len(found)} GPU{'s' * (len(found) != 1)} with {room:,.0f} GB" if found else (
-            f"no GPU and {room:,.0f} GB of memory"
-        )  # fmt: skip
-        count = f"{len(large)} of its {len(names)} checkpoints do" if len(names) > 1 else "it does"
+        names, too_large = ({job.cell.checkpoint for job in some} for some in (jobs, large))
+        largest = max(large, key=lambda job: self.weights_gb(job, on_gpu))
+        count = (
+            f"{len(too_large)} of its {len(names)} checkpoints do" if len(names) > 1 else "it does"
+        )
+        takes = f"{self.weights_gb(largest, on_gpu):,.0f} GB in {self.dtype(largest, on_gpu)}"
         return (
             f"cohort {self.cohort.label} cannot run on this machine, which has {have}: {count} not fit "
-            f"({largest} takes {sizes[largest]:,.0f} GB in {dtype}); run it on a machine with GPUs or "
+            f"({largest.cell.checkpoint} takes {takes}); run it on a machine with more GPUs or "
             f"with a cluster profile, leave them out of the cohort file, or take another cohort: {SMALL}"
         )
 
@@ -206,7 +235,7 @@ def plan(
     done = frozenset(job for job in jobs_of(cohort, config) if job.path(sweeps).is_file())
     memory = machine_memory_gb()
     found = [] if config["device"] == "cpu" else devices.gpus()
-    dtype = throughput.run_dtype(config, on_gpu=False)
+    dtype = resources.run_dtype(config["dtype"], on_gpu=False)
     entries = [cohort.checkpoints[name] for name in {job.cell.checkpoint for job in chosen}]
     fits = all(throughput.weights_gb(entry, dtype) <= memory for entry in entries)
     machine = throughput.choose(config, found, fits, memory)

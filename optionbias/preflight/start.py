@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from optionbias import rereads
 from optionbias.cohort import Cell, Cohort
 from optionbias.preflight.page import count, hours, size
 from optionbias.preflight.plan import Plan, plan
@@ -42,7 +43,7 @@ def at_start(
     jobs = [
         Job(
             Cell(wildcards["readout"], wildcards["benchmark"], wildcards["checkpoint"]),
-            wildcards.get("reread", "").removeprefix("noise/").rstrip("/"),
+            rereads.variant_of(wildcards.get("reread", "")) or "",
         )
         for wildcards in asked
     ]
@@ -68,12 +69,12 @@ def _lines(found: Plan) -> str:
     ]
     if work.generated:
         rows.append(("generated", f"at most {count(work.generated)} tokens"))
-    if opened := found.checkpoints(found.jobs):
+    if found.checkpoints(found.jobs):
         spent = hours(found.hours_of(found.jobs))
         speed = machine.speed.how
         rows.append(("time", f"about {spent} {unit} hours on {machine.name} ({speed})"))
         if machine.on_gpu:
-            most = max(found.gpus_needed(name) for name in opened)
+            most = max(found.gpus_needed(job) for job in found.jobs)
             rows.append(("GPUs", f"{machine.found} found here, a cell needs up to {most}"))
     for need in found.needs(found.works):
         told = f"{need.what}: {size(need.left_gb)} to write, {size(need.free_gb)} free"

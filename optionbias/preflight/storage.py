@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from optionbias.preflight.throughput import parameters
-from optionbias.preflight.workload import FIRST_TOKEN, Job, Work, Workload
+from optionbias.preflight.workload import Job, Work, Workload
+from optionbias.sweep import FIRST_TOKEN_READOUTS
 
 # Bytes of a row of a sweep, from sweeps of this format: K compressed float32 and, for first-token
 # readouts, their total probability; answers alone take next to nothing. A test writes sweeps and compares.
@@ -71,7 +72,7 @@ def sweep_bytes(workload: Workload, job: Job, work: Work) -> float:
     """What a job's sweep, journal, traces or replies take."""
     k = workload.cohort.benchmarks[job.cell.benchmark]["K"]
     readout = job.cell.readout
-    row = ROW + (LETTER * (k + 1) if readout in FIRST_TOKEN else 0)
+    row = ROW + (LETTER * (k + 1) if readout in FIRST_TOKEN_READOUTS else 0)
     stored = SWEEP + row * work.prompts
     if workload.cohort.simulated:
         return stored

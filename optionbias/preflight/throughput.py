@@ -16,11 +16,10 @@ from typing import Any
 
 from optionbias import resources
 from optionbias.devices import Gpu
-from optionbias.preflight.workload import GENERATED, Job, Workload
-from optionbias.validation import ConfigError, check, read_yaml
+from optionbias.preflight.cards import CARDS, DEFAULT_CARD, read_cards, stated
+from optionbias.preflight.workload import Job, Workload
+from optionbias.sweep import GENERATED_READOUTS
 
-CARDS = Path(__file__).parents[2] / "workflow" / "cards.yaml"
-DEFAULT_CARD = "H100"
 OPERATIONS = 2  # a parameter and token: a multiplication and an addition
 # What a job's log says of items that it did not read itself (optionbias/progress.py).
 FROM_JOURNAL = "from the journal"
@@ -58,10 +57,6 @@ class Machine:
     found: int = 0
     note: str = ""
 
-    def gpus_needed(self, weights_gb: float) -> int:
-        """Cards that hold a checkpoint, as its jobs ask for them."""
-        return resources.gpus_for(weights_gb, self.memory_gb) if self.on_gpu else 0
-
 
 def parameters(entry: Mapping[str, Any]) -> float:
     """Parameters of a checkpoint's entry."""
@@ -70,14 +65,7 @@ def parameters(entry: Mapping[str, Any]) -> float:
 
 def weights_gb(entry: Mapping[str, Any], dtype: str) -> float:
     """What its weights take in memory in a dtype, in 10^9 bytes."""
-    return parameters(entry) * resources.BYTES[dtype] / 1e9
-
-
-def run_dtype(config: Mapping[str, Any], on_gpu: bool) -> str:
-    """The dtype that the config's `dtype` becomes on a device."""
-    if config["dtype"] == "auto":
-        return "bfloat16" if on_gpu else "float32"
-    return str(config["dtype"])
+    return resources.weights_gb(parameters(entry) / 1e9, dtype)
 
 
 def choose(
@@ -98,20 +86,15 @@ def choose(
     Raises:
         ConfigError: `card` names no card.
     """
-    known = _read(cards)
+    known = read_cards(cards)
     declared = f"declared in {cards.parent.name}/{cards.name}"
-    by_name = {card["name"]: card for card in known["cards"]}
-    if config["card"] is not None:
-        if config["card"] not in by_name:
-            raise ConfigError(
-                f"config key `card`: no card {config['card']} in {cards} ({', '.join(by_name)})"
-            )
-        card = by_name[config["card"]]
+    by_name = known["cards"]
+    if (card := stated(config, known)) is not None:
         same = sum(card["driver"] in gpu.name for gpu in found)
         return _card(card, declared, same)
     if found and config["device"] != "cpu":
-        gpu = found[0]
-        card = next((c for c in known["cards"] if c["driver"] in gpu.name), None)
+        gpu = min(found, key=lambda one: one.memory_gb)
+        card = next((c for c in by_name.values() if c["driver"] in gpu.name), None)
         note = ""
         if card is None:
             card = by_name[DEFAULT_CARD]
@@ -129,14 +112,6 @@ def choose(
 def _card(card: Mapping[str, Any], how: str, found: int, note: str = "") -> Machine:
     speed = _speed(card, how)
     return Machine(card["name"], card["memory_gb"], speed, True, card["driver"], found, note)
-
-
-def _read(cards: Path) -> Any:
-    raw = read_yaml(cards)
-    check(raw, "cards", str(cards))
-    if not any(card["name"] == DEFAULT_CARD for card in raw["cards"]):
-        raise ConfigError(f"{cards}: no card {DEFAULT_CARD}, which is taken where none is found")
-    return raw
 
 
 def _speed(card: Mapping[str, Any], how: str) -> Speed:
@@ -189,7 +164,7 @@ def _rate(
     cells = 0
     for job in done:
         readout, benchmark, checkpoint = job.cell
-        if (readout in GENERATED) is not generates:
+        if (readout in GENERATED_READOUTS) is not generates:
             continue
         reread = f"noise/{job.variant}/" if job.variant else ""
         cell = f"{RULES[generates]}/{reread}{readout}/{benchmark}/{checkpoint}"
@@ -238,7 +213,8 @@ def _metadata(sweep: Path) -> dict[str, Any]:
 
 def _alike(metadata: Mapping[str, Any], machine: Machine, config: Mapping[str, Any]) -> bool:
     on_gpu = metadata.get("device") == "cuda"
-    same = on_gpu == machine.on_gpu and metadata.get("dtype") == run_dtype(config, on_gpu)
+    dtype = resources.run_dtype(config["dtype"], on_gpu)
+    same = on_gpu == machine.on_gpu and metadata.get("dtype") == dtype
     named = not on_gpu or machine.driver in str(metadata.get("device_name"))
     return bool(metadata) and same and named
 

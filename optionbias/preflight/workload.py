@@ -17,11 +17,10 @@ from optionbias.cohort import Cell, Cohort
 from optionbias.endpoint import Endpoint
 from optionbias.items import read_user_items
 from optionbias.orderings import all_orderings, cyclic, cyclic_and_reversals
+from optionbias.sweep import FIRST_TOKEN_READOUTS, GENERATED_READOUTS
 from optionbias.validation import ConfigError, read_yaml
 
 STORED = Path(__file__).parents[2] / "workflow" / "workload.yaml"
-FIRST_TOKEN = ("first-token", "five-shot", "all-orderings")
-GENERATED = ("chain-of-thought", "direct-answer")
 # Prompts of an item under each readout, from its number of options.
 PROMPTS: dict[str, Callable[[int], int]] = {
     "first-token": lambda k: len(cyclic_and_reversals(k)),
@@ -145,7 +144,7 @@ class Workload:
         for readout, prompts in PROMPTS.items():
             told = TOLD_CHARACTERS.get(readout, 0) / CHARACTERS_A_TOKEN
             found[readout] = {"tokens": whole + told}
-            if readout in FIRST_TOKEN and readout in self.cohort.readouts:
+            if readout in FIRST_TOKEN_READOUTS and readout in self.cohort.readouts:
                 # At the least, an item's orderings share its passage and its question.
                 found[readout]["run"] = lead_tokens / prompts(entry["K"]) + option_tokens
         if "exemplars" in entry:
@@ -177,7 +176,7 @@ class Workload:
         if job.variant == "alone":  # a forward pass a prompt shares nothing
             run = tokens
         generated = 0.0
-        if readout in GENERATED:
+        if readout in GENERATED_READOUTS:
             generated = float(prompts * self.config["max_tokens"][readout])
         elif readout == "closed":
             source = self.cohort.checkpoints[checkpoint].get("source")
@@ -192,5 +191,5 @@ def jobs_of(cohort: Cohort, config: Mapping[str, Any]) -> list[Job]:
     if cohort.simulated or config["sweeps"] is not None:
         return jobs
     variants = rereads.variants(config["noise_floor"])
-    read = [cell for cell in cohort.cells if cell.readout in FIRST_TOKEN]
+    read = [cell for cell in cohort.cells if cell.readout in FIRST_TOKEN_READOUTS]
     return jobs + [Job(cell, variant) for cell in read for variant in variants]

@@ -15,6 +15,8 @@ from __future__ import annotations
 import hashlib
 import importlib.metadata
 import json
+import logging
+import os
 import re
 import shutil
 import sys
@@ -27,12 +29,14 @@ import transformers
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
 from optionbias.atomic import write_text
+from optionbias.readouts.gpu_lease import VARIABLE, visible
 from optionbias.readouts.letters import encode, letter_tokens
 from optionbias.readouts.library import dtype_option, last_logits
 
 if not sys.stderr.isatty():  # bars belong on a terminal, not in logs
     transformers.utils.logging.disable_progress_bar()
 
+LOG = logging.getLogger(__name__)
 MANIFEST = "checkpoint.json"
 REFERENCE_PROMPT = "Question: What is 2 + 2?\nA. 4\nB. 5\nAnswer:"
 REFERENCE_TOLERANCE = 1e-3
@@ -190,10 +194,18 @@ def _one_line(error: Exception) -> str:
 
 
 def pick_device(device: str) -> str:
-    """`auto` becomes cuda where there is one, else cpu."""
-    if device == "auto":
-        return "cuda" if torch.cuda.is_available() else "cpu"
-    return device
+    """`auto` becomes cuda where there is one, else cpu; a GPU that torch cannot use is warned of."""
+    if device != "auto":
+        return device
+    if torch.cuda.is_available():
+        return "cuda"
+    if VARIABLE in os.environ and visible():
+        LOG.warning(
+            "torch finds no GPU that it can use although %s=%s: reading on the CPU; with "
+            "`device: cuda` this is an error",
+            VARIABLE, os.environ[VARIABLE],
+        )  # fmt: skip
+    return "cpu"
 
 
 def pick_dtype(dtype: str, device: str) -> str:

@@ -15,12 +15,14 @@ import time
 from collections.abc import Mapping, MutableMapping
 from pathlib import Path
 
-from filelock import FileLock
+from filelock import FileLock, Timeout
 
 from optionbias import devices, exclusive
 
 LOG = logging.getLogger(__name__)
 VARIABLE = "CUDA_VISIBLE_DEVICES"
+# Variables that a scheduler sets in its jobs: SLURM, PBS, LSF, Grid Engine, Kubernetes.
+SCHEDULERS = {"SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID", "JOB_ID", "KUBERNETES_SERVICE_HOST"}
 # What an entry of it can name: a number, or a whole GPU or a part of one by its id.
 _DEVICE = re.compile(r"\d+|(GPU|MIG)-[\w/-]+")
 
@@ -66,8 +68,9 @@ def lease(count: int, environment: MutableMapping[str, str] = os.environ) -> lis
             f"memory of the cards, or take a machine that has them"
         )
     named = VARIABLE in environment
-    # A scheduler that named exactly as many has shared them out itself.
-    taken = seen if named and len(seen) == count else _take(seen, count, _folder())
+    # A scheduler that named exactly as many has shared them out itself; a user who names some has not.
+    shared_out = named and len(seen) == count and not SCHEDULERS.isdisjoint(environment)
+    taken = seen if shared_out else _take(seen, count, _folder())
     environment[VARIABLE] = ",".join(taken)
     if not named:  # numbers are those of nvidia-smi, which counts along the bus
         environment["CUDA_DEVICE_ORDER"] = "PCI_BUS_ID"
@@ -89,7 +92,14 @@ def _take(seen: list[str], count: int, folder: Path) -> list[str]:
     folder.mkdir(mode=0o700, exist_ok=True)
     taken: list[str] = []
     told = False
-    with FileLock(folder / "turn", poll_interval=exclusive.POLL_SECONDS):
+    turn = FileLock(folder / "turn", poll_interval=exclusive.POLL_SECONDS)
+    try:
+        turn.acquire(timeout=0)
+    except Timeout:
+        LOG.info("waiting for %d of %d GPUs, other jobs wait before this one", count, len(seen))
+        turn.acquire()
+        told = True
+    try:
         while True:
             for gpu in seen:
                 wanted = len(taken) < count and gpu not in taken
@@ -101,3 +111,5 @@ def _take(seen: list[str], count: int, folder: Path) -> list[str]:
                 LOG.info("waiting for %d of %d GPUs, other jobs have them", count, len(seen))
                 told = True
             time.sleep(exclusive.POLL_SECONDS)
+    finally:
+        turn.release()

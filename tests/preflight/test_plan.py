@@ -77,7 +77,7 @@ def test_a_model_larger_than_memory_needs_a_gpu(machine: Any, cohort: Cohort) ->
     assert "`--config cohort=mini` runs anywhere" in line
     # 140 GB in bfloat16.
     machine(gpus=[H100])
-    assert "which has 1 GPU with 86 GB: it does not fit (large takes 140 GB" in stop(cohort, LARGE)
+    assert "which has 1 GPU of 86 GB: it does not fit (large takes 140 GB" in stop(cohort, LARGE)
     machine(gpus=[H100] * 2)
     assert "2 found here, a cell needs up to 2" in start(cohort, LARGE)
     machine(memory=300)
@@ -90,6 +90,26 @@ def test_a_model_larger_than_memory_needs_a_gpu(machine: Any, cohort: Cohort) ->
 def test_what_runs_elsewhere_is_not_measured_by_this_machine(machine: Any, cohort: Cohort) -> None:
     told = start(cohort, LARGE, local=False)
     assert "on H100" in told and "0 found here, a cell needs up to 2" in told
+
+
+def test_gpus_are_counted_as_jobs_ask_for_them(machine: Any, cohort: Cohort) -> None:
+    """By powers of two, of the memory of the smallest card or of the one that is said."""
+    small = Gpu("NVIDIA A100-PCIE-40GB", 42.0, "GPU-2")
+    machine(gpus=[small] * 3)  # 140 GB over 38 GB each: four
+    assert "which has 3 GPUs of 42 GB: it does not fit" in stop(cohort, LARGE)
+    machine(gpus=[small] * 4)
+    assert "a cell needs up to 4" in start(cohort, LARGE)
+    machine(gpus=[H100] * 3 + [small])
+    assert "a cell needs up to 4" in start(cohort, LARGE)
+    assert stop(cohort, LARGE, gpu_memory_gb=80).startswith(
+        "config key `gpu_memory_gb` is 80 and a GPU found here has 42 GB: set it to null or to 42"
+    )
+    assert "a cell needs up to 8" in start(cohort, LARGE, local=False, gpu_memory_gb=24)
+    # A re-read in float32 takes twice the memory.
+    machine(gpus=[H100] * 2)
+    reread = {**LARGE, "reread": "noise/float32/"}
+    line = stop(cohort, LARGE, reread, noise_floor=True)
+    assert "which has 2 GPUs of 86 GB: it does not fit (large takes 280 GB in float32)" in line
 
 
 def test_a_small_model_runs_on_a_cpu(machine: Any, cohort: Cohort) -> None:
@@ -120,6 +140,13 @@ def test_a_gated_checkpoint_and_no_token(machine: Any, cohort: Cohort, tmp_path:
     assert start(cohort, LARGE)
 
 
+def test_gated_weights_that_lie_in_a_folder_need_no_token(machine: Any, tmp_path: Path) -> None:
+    machine(gpus=[H100] * 2, token=False)
+    raw = cohorts.raw_cohort()
+    raw["checkpoints"][1]["source"] = {"path": str(tmp_path)}
+    assert start(cohorts.read(tmp_path, raw), LARGE)
+
+
 def test_only_jobs_that_read_cells_count(machine: Any, cohort: Cohort) -> None:
     assert start(cohort) == ""
     told = start(cohort, SHUT)
@@ -129,7 +156,7 @@ def test_only_jobs_that_read_cells_count(machine: Any, cohort: Cohort) -> None:
 
 
 def test_an_unknown_card_stops_too(machine: Any, cohort: Cohort) -> None:
-    with pytest.raises(CannotSucceedError, match="config key `card`: no card K80"):
+    with pytest.raises(CannotSucceedError, match="config key `card`: K80 is not in"):
         start(cohort, SMALL, card="K80")
 
 
@@ -182,11 +209,22 @@ def test_the_page_of_a_tiny_cohort(machine: Any, cohort: Cohort, tmp_path: Path)
     (large,) = (row for row in lines if row[:1] == ["large"])
     assert large[-6:] == ["140", "GB", "0", "MB", "yes", "unknown"]
     assert "2 of 2 repositories are gated; no token is set" in text
-    assert "not readable, accept their terms on the hub: org/small" in text
+    stops = text.split("What stops this run")[1]
+    assert "org/small: gated and not readable with this token: accept their terms" in stops
     assert "small: the hub says gated yes, the cohort file no" in text
     assert ["shut", "250", "22,500", "0.09", "OPENAI_API_KEY", "is", "set"] in lines
     assert "What stops this run" in text and "large takes 280 GB" in text
     assert max(map(len, text.splitlines())) < 400
+
+
+def test_a_repository_that_there_is_not_stops_the_run(
+    machine: Any, cohort: Cohort, tmp_path: Path
+) -> None:
+    machine(memory=300)
+    found = made(cohort, tmp_path)
+    assert page.page(found, {}, True, 2).endswith("Nothing that is known here stops this run.\n")
+    text = page.page(found, {"org/small": Access(None, False, None)}, True, 2)
+    assert "org/small: not readable: no such repository" in text.split("What stops this run")[1]
 
 
 def test_what_the_hub_and_the_file_disagree_on(

@@ -133,6 +133,29 @@ def test_what_a_scheduler_named_is_taken_as_it_is(machine: Machine) -> None:
     assert not list(machine.folder.glob("optionbias-gpus*"))
 
 
+@pytest.mark.parametrize("machine", [2], indirect=True)
+def test_a_gpu_that_a_user_named_is_one_jobs_at_a_time(machine: Machine) -> None:
+    assert taken(machine.start(1, **{VARIABLE: "1"})) == ["1"]
+    second = machine.start(1, **{VARIABLE: "1"})
+    assert second.stderr is not None
+    assert second.stderr.readline() == "waiting for 1 of 1 GPUs, other jobs have them\n"
+
+
+@pytest.mark.parametrize("machine", [1], indirect=True)
+def test_every_job_that_waits_says_so(machine: Machine) -> None:
+    """Jobs gather GPUs one after another; those behind the first wait for it to have its own."""
+    assert taken(machine.start(1)) == ["0"]
+    told = []
+    for _ in range(2):
+        job = machine.start(1)
+        assert job.stderr is not None
+        told.append(job.stderr.readline())
+    assert told == [
+        "waiting for 1 of 1 GPUs, other jobs have them\n",
+        "waiting for 1 of 1 GPUs, other jobs wait before this one\n",
+    ]
+
+
 def test_numbers_count_as_nvidia_smi_does(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     Machine(tmp_path, 2)
     monkeypatch.delenv(VARIABLE, raising=False)

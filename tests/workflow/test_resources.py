@@ -122,6 +122,7 @@ def test_a_cluster_is_asked_for_what_each_checkpoint_needs(workflow: Workflow) -
     assert (small["gpu"], small["mem_mb"], small["runtime"]) == ("1", "8550", "242")
     assert (large["gpu"], large["mem_mb"], large["runtime"]) == ("2", "87200", "672")
     assert small["threads"] == large["threads"] == "4"
+    assert (large["nodes"], large["gres"]) == ("1", "")
     assert cell(found, "chain-of-thought", "large")["gpu"] == "2"
     assert cell(found, "noise/alone/first-token", "large")["gpu"] == "2"
     # Read again in float32 it takes twice the memory.
@@ -138,8 +139,21 @@ def test_a_local_run_without_gpus_asks_for_none(workflow: Workflow, tmp_path: Pa
 def test_the_profile_of_gres_asks_for_them_by_name(workflow: Workflow) -> None:
     profile = ("--profile", str(ROOT / "workflow" / "profiles" / "slurm-gres"))
     found = asked(workflow, *profile, "--config", "cohort=sizes.yaml", "device=cuda")
-    small = cell(found, "first-token", "small")
+    small, large = (cell(found, "first-token", name) for name in ("small", "large"))
     assert (small["gpu"], small["gres"]) == ("0", "gpu:1")
+    assert (large["gpu"], large["gres"]) == ("0", "gpu:2")
+    smaller = ("cohort=sizes.yaml", "gpu_memory_gb=40", "gres=gpu:a100")
+    found = asked(workflow, *profile, "--config", *smaller)
+    assert cell(found, "chain-of-thought", "large")["gres"] == "gpu:a100:4"
+
+
+def test_preflight_knows_that_jobs_run_elsewhere(workflow: Workflow) -> None:
+    """Run from a cluster's profile; the rule itself runs here."""
+    config = ("--config", "cohort=sizes.yaml")
+    here = workflow.run("--cores", "1", "preflight", *config)
+    assert "cohort sizes cannot run on this machine" in here
+    cluster = ("--executor", "slurm", "--jobs", "1", "--slurm-logdir", "logs")
+    assert "cannot run on this machine" not in workflow.run(*cluster, "preflight", *config)
 
 
 @pytest.mark.model

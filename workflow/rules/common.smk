@@ -16,14 +16,11 @@ from optionbias.benchmarks import registry
 from optionbias.cohort import Cohort, locate, read_cohort, write_described
 from optionbias.items import ItemsError, check_user_benchmark
 from optionbias.orderings import MAX_K_ALL
+from optionbias.preflight import cards
 from optionbias.provenance import code_digests
-from optionbias.sweep import READOUTS
+from optionbias.sweep import FIRST_TOKEN_READOUTS, GENERATED_READOUTS, READOUTS
 
 provenance.use_this_clone()
-
-# Readouts whose sweeps this workflow makes itself; others are read from `sweeps`.
-FIRST_TOKEN_READOUTS = ("first-token", "five-shot", "all-orderings")
-GENERATED_READOUTS = ("chain-of-thought", "direct-answer")
 
 
 def checked_cohort() -> Cohort:
@@ -80,19 +77,12 @@ def faulty_folder(folder: Path) -> str | None:
 
 def unknown_card() -> list[str]:
     """A card that preflight does not know."""
-    if config["card"] is None:
-        return []
-    known = [
-        card["name"]
-        for card in validation.read_yaml(
-            Path(workflow.basedir) / "workflow" / "cards.yaml"
-        )["cards"]
-    ]
-    if config["card"] in known:
-        return []
-    return [
-        f"config key `card`: {config['card']} is not in workflow/cards.yaml (there are {', '.join(known)})"
-    ]
+    if config["card"] is not None:
+        try:
+            cards.stated(config, cards.read_cards())
+        except validation.ConfigError as error:
+            return [str(error)]
+    return []
 
 
 def unaskable(cohort: Cohort) -> list[str]:
@@ -248,7 +238,7 @@ def reread_arguments(reread: str) -> list[str]:
     """How and how much of a cell is read again, from the wildcard `reread` (noise/VARIANT/ or nothing)."""
     if not reread:
         return []
-    variant = reread.split("/")[1]
+    variant = rereads.variant_of(reread)
     size, seed = str(config["noise_items"]), str(config["seed"])
     return ["--variant", variant, "--reread-items", size, "--reread-seed", seed]
 

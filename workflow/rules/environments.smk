@@ -43,7 +43,7 @@ def checkpoint_environment(wildcards) -> str:
 
 def letters_environment(wildcards) -> str:
     """Where a checkpoint's letters are read (again, as the variant of the noise floor says)."""
-    variant = wildcards.reread.split("/")[1] if wildcards.reread else None
+    variant = rereads.variant_of(wildcards.reread)
     backend = environments.letters_backend(variant, config["backend"])
     entry = COHORT.checkpoints[wildcards.checkpoint]
     return ENVIRONMENTS.of_letters(entry, backend, config["device"])

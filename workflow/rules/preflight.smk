@@ -13,7 +13,8 @@ rule preflight:
         config=json.dumps(config, sort_keys=True),
         sweeps=SWEEPS,
         cores=workflow.resource_settings.cores or os.cpu_count(),
-        remote="--remote" if workflow.non_local_exec else "",
+        # Which executor runs is not known yet when this file is read.
+        remote=lambda wc: "" if runs_here() else "--remote",
         code=code_digests("scripts/preflight.py"),
     shell:
         """

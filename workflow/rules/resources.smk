@@ -5,7 +5,9 @@ None of it is a reason to run a job again. Partitions, accounts and the like are
 
 from functools import cache
 
+from optionbias import devices, environments, rereads
 from optionbias import resources as needs
+from optionbias.preflight import cards
 from optionbias.readouts import gpu_lease
 
 
@@ -18,6 +20,12 @@ resource_scopes:
 def gpus_here() -> int:
     """GPUs of this machine that the run may use."""
     return len(gpu_lease.visible())
+
+
+@cache
+def gpu_memory() -> float:
+    """Memory of one of the GPUs that cells run on, in 10^9 bytes."""
+    return cards.memory_gb(config, devices.gpus() if runs_here() else [])
 
 
 def runs_here() -> bool:
@@ -46,9 +54,9 @@ def params_b(wildcards) -> float:
 
 def cell_weights(wildcards, on_gpu: bool) -> float:
     """Gigabytes of a cell's weights, in the dtype in which it is read."""
-    variant = wildcards.get("reread", "").removeprefix("noise/").rstrip("/")
-    dtype = variant if variant in needs.BYTES else config["dtype"]
-    return needs.weights_gb(params_b(wildcards), dtype, on_gpu)
+    variant = rereads.variant_of(wildcards.get("reread", ""))
+    dtype = needs.run_dtype(config["dtype"], on_gpu, variant)
+    return needs.weights_gb(params_b(wildcards), dtype)
 
 
 def cell_gpus(wildcards) -> int:
@@ -57,7 +65,24 @@ def cell_gpus(wildcards) -> int:
         return 0
     if config["device"] == "auto" and runs_here() and gpus_here() == 0:
         return 0
-    return needs.gpus_for(cell_weights(wildcards, on_gpu=True), config["gpu_memory_gb"])
+    return needs.gpus_for(cell_weights(wildcards, on_gpu=True), gpu_memory())
+
+
+def cell_gpu(wildcards) -> int:
+    """GPUs that a cell asks for as GPUs: none where it asks for them as `gres`."""
+    return 0 if config["gres"] else cell_gpus(wildcards)
+
+
+def cell_gres(wildcards) -> str:
+    """The same as SLURM's generic resource, where the config's `gres` says how it is called."""
+    count = cell_gpus(wildcards) if config["gres"] else 0
+    return f"{config['gres']}:{count}" if count else ""
+
+
+def cell_device(wildcards) -> str:
+    """What a cell runs on; without a GPU of its own it must take none that others have."""
+    given = config["device"]
+    return "cpu" if given == "auto" and cell_gpus(wildcards) == 0 else given
 
 
 def cell_threads(wildcards) -> int:
@@ -70,7 +95,9 @@ def cell_memory(wildcards, attempt: int) -> int:
     """Megabytes of memory of a cell."""
     count = cell_gpus(wildcards)
     weights = cell_weights(wildcards, on_gpu=count > 0)
-    vllm = config["backend"] == "vllm" or wildcards.readout in GENERATED_READOUTS
+    variant = rereads.variant_of(wildcards.get("reread", ""))
+    backend = environments.letters_backend(variant, config["backend"])
+    vllm = backend == "vllm" or wildcards.readout in GENERATED_READOUTS
     return needs.grown_mb(needs.cell_memory_mb(weights, count, vllm), attempt)
 
 

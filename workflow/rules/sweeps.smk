@@ -73,7 +73,9 @@ elif config["sweeps"] is None:
         resources:
             mem_mb=cell_memory,
             runtime=cell_minutes,
-            gpu=cell_gpus,
+            gpu=cell_gpu,
+            gres=cell_gres,
+            nodes=1,  # a cluster must not take the GPUs of a cell from several
         params:
             k=lambda wc: COHORT.benchmarks[wc.benchmark]["K"],
             backend=config["backend"],
@@ -95,8 +97,9 @@ elif config["sweeps"] is None:
             exemplars=lambda wc, input: (
                 ["--exemplars", input.exemplars] if input.exemplars else []
             ),
-            # A function of `input` is not compared by Snakemake: how many GPUs changes nothing.
+            # A function of `input` is not compared by Snakemake: which GPUs there are changes nothing.
             gpus=lambda wc, input: cell_gpus(wc),
+            runs_on=lambda wc, input: cell_device(wc),
             python=python_in(letters_environment),
             code=code_digests("scripts/first_token_sweep.py"),
         shell:
@@ -104,7 +107,7 @@ elif config["sweeps"] is None:
             OMP_NUM_THREADS={threads} {params.python:q} -m scripts.first_token_sweep \
                 --readout {wildcards.readout} --benchmark {wildcards.benchmark} \
                 --checkpoint {wildcards.checkpoint} --k {params.k} --items {input.item_file:q} \
-                {params.exemplars:q} --manifest {input.manifest:q} --backend {params.backend} --device {params.device} --dtype {params.dtype} --threads {threads} --gpus {params.gpus} \
+                {params.exemplars:q} --manifest {input.manifest:q} --backend {params.backend} --device {params.runs_on} --dtype {params.dtype} --threads {threads} --gpus {params.gpus} \
                 --chunk-items {params.chunk_items} {params.resume} \
                 {params.sample:q} {params.reread:q} --journal results/journal \
                 --output {output:q} --log {log:q}
@@ -129,7 +132,9 @@ elif config["sweeps"] is None:
         resources:
             mem_mb=cell_memory,
             runtime=cell_minutes,
-            gpu=cell_gpus,
+            gpu=cell_gpu,
+            gres=cell_gres,
+            nodes=1,  # a cluster must not take the GPUs of a cell from several
         params:
             k=lambda wc: COHORT.benchmarks[wc.benchmark]["K"],
             backend=config["backend"],
@@ -148,8 +153,9 @@ elif config["sweeps"] is None:
                 if sample_size(wc.readout) is not None
                 else []
             ),
-            # A function of `input` is not compared by Snakemake: how many GPUs changes nothing.
+            # A function of `input` is not compared by Snakemake: which GPUs there are changes nothing.
             gpus=lambda wc, input: cell_gpus(wc),
+            runs_on=lambda wc, input: cell_device(wc),
             python=python_in(answers_environment),
             code=code_digests("scripts/generated_sweep.py"),
         shell:
@@ -158,7 +164,7 @@ elif config["sweeps"] is None:
                 --readout {wildcards.readout} --benchmark {wildcards.benchmark} \
                 --checkpoint {wildcards.checkpoint} --k {params.k} --items {input.item_file:q} \
                 --manifest {input.manifest:q} --backend {params.backend} --max-tokens {params.max_tokens} \
-                --device {params.device} --dtype {params.dtype} --threads {threads} --gpus {params.gpus} \
+                --device {params.runs_on} --dtype {params.dtype} --threads {threads} --gpus {params.gpus} \
                 --chunk-items {params.chunk_items} {params.resume} {params.sample:q} \
                 --journal results/journal \
                 --output {output.sweep:q} --traces {output.traces:q} --log {log:q}
