@@ -7,7 +7,6 @@ those of one model tell of another. What the output matrix and attention add is 
 from __future__ import annotations
 
 import csv
-import gzip
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
@@ -176,7 +175,7 @@ def _rate(
             or not _alike(metadata, machine, workload.config)
         ):
             continue
-        tokens = _generated(results, job) if generates else workload.work(job).run
+        tokens = metadata.get("generated_tokens", 0) if generates else workload.work(job).run
         cores = 1 if machine.on_gpu else int(metadata.get("threads") or 1)
         operations += OPERATIONS * parameters(workload.cohort.checkpoints[checkpoint]) * tokens
         taken += seconds_here * cores
@@ -217,13 +216,3 @@ def _alike(metadata: Mapping[str, Any], machine: Machine, config: Mapping[str, A
     same = on_gpu == machine.on_gpu and metadata.get("dtype") == dtype
     named = not on_gpu or machine.driver in str(metadata.get("device_name"))
     return bool(metadata) and same and named
-
-
-def _generated(results: Path, job: Job) -> float:
-    readout, benchmark, checkpoint = job.cell
-    try:
-        path = results / "traces" / readout / benchmark / f"{checkpoint}.jsonl.gz"
-        with gzip.open(path, "rt", encoding="utf-8") as traces:
-            return float(sum(json.loads(trace)["tokens"] for trace in traces))
-    except (OSError, ValueError, KeyError, EOFError):
-        return 0.0

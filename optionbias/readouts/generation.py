@@ -185,6 +185,7 @@ def _counts(
         "answers": {kind: kinds[kind] for kind in KINDS},
         "finish_reasons": {finish: finishes[finish] for finish in FINISHES},
         "cut_short": cut_short,
+        "generated_tokens": sum(g.tokens for g in generated),
         "went_on": len(went_on),
         "went_on_changed": sum(went_on),
     }

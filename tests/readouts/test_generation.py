@@ -195,6 +195,7 @@ def test_counts_by_hand(tmp_path: Path) -> None:
     assert about["fallback_share"] == 1 / 4
     assert about["finish_reasons"] == {"stop": 0, "length": 6}
     assert (about["cut_short"], about["went_on"], about["went_on_changed"]) == (3, 2, 1)
+    assert about["generated_tokens"] == sum(t["tokens"] for t in traces) > 0
     assert [t["kind"] for t in traces] == ["explicit", "fallback", "none"] + ["explicit"] * 2 + ["none"]  # fmt: skip
 
 
