@@ -19,7 +19,8 @@ from pathlib import Path
 from typing import Any
 
 from optionbias.atomic import write_text
-from optionbias.bundle import BundleError, digest, pack, unpack
+from optionbias.bundle import BundleError, pack, unpack
+from optionbias.digests import full_digest
 
 SETTINGS, COHORT, SWEEPS = "settings.json", "cohort.yaml", "sweeps"
 CONFIG = "config.json"  # written beside the restored files, for `--configfile`
@@ -106,7 +107,7 @@ def _check_same(folder: Path, manifest: Mapping[str, Any], archive: Path) -> Non
         path = folder / entry["path"]
         if not path.is_file():
             told = "is missing"
-        elif digest(path) != entry["sha256"]:
+        elif full_digest(path) != entry["sha256"]:
             told = "is another file than the bundle's"
         else:
             continue

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from optionbias import stamp
-from optionbias.bundle import digest
+from optionbias.digests import full_digest
 from optionbias.publication import locks, sweep_files
 from optionbias.sweep import read_metadata
 
@@ -45,21 +45,21 @@ def record(
         for kind, pattern in (("tables", _TABLE), ("figures", _FIGURE)):
             if match := pattern.fullmatch(name):
                 entry = found[kind].setdefault(match[1], {"files": {}})
-                entry["files"][name] = digest(path)
+                entry["files"][name] = full_digest(path)
                 if match[2] == "md":
                     entry["stamp"] = stamp.split(path.read_text(encoding="utf-8"), "md")[1]
                 if match[2] == "svg":
                     entry["stamp"] = stamp.of_drawing(path)
                 break
         else:
-            found["files"][name] = digest(path)
+            found["files"][name] = full_digest(path)
     return {
         "format": FORMAT,
-        "cohort": {"name": described["label"], "sha256": digest(cohort)},
+        "cohort": {"name": described["label"], "sha256": full_digest(cohort)},
         "config": dict(config),
-        "locks": {name: digest(path) for name, path in locks(root).items()},
+        "locks": {name: full_digest(path) for name, path in locks(root).items()},
         "sweeps": {
-            name: {"sha256": digest(path), "metadata": _told(read_metadata(path))}
+            name: {"sha256": full_digest(path), "metadata": _told(read_metadata(path))}
             for name, path in sweep_files(sweeps, described["cells"]).items()
         },
         **found,

@@ -10,9 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from optionbias.bundle import digest, pack, unpack
+from optionbias.bundle import pack, unpack
 from optionbias.catalogue import FIGURES
 from optionbias.catalogue import TABLES as ALL_TABLES
+from optionbias.digests import full_digest
 from optionbias.publication import sweep_files
 from optionbias.stamp import of_drawing, split
 from workflow.conftest import Workflow, copy_sources, jobs, planned
@@ -42,7 +43,7 @@ def test_provenance_collects_what_the_outputs_carry(mini: Workflow) -> None:
         for entry in found[kind].values():
             assert len(entry["files"]) == 4
             for name, sha256 in entry["files"].items():
-                assert digest(mini.out / name) == sha256
+                assert full_digest(mini.out / name) == sha256
     about = found["tables"]["2"]["stamp"]
     assert about["computed"]["commit"] == "unknown"  # the sources were copied, not cloned
     assert about["computed"]["config"] == found["config"]["sha256"]
