@@ -26,6 +26,10 @@ _TABLE = re.compile(r"results/tables/table(\w+)\.(csv|md|tex|typ)")
 _FIGURE = re.compile(r"figures/figure(\w+)\.(csv|pdf|png|svg)")
 
 
+class RecordError(ValueError):
+    """An output that does not say what it was made of; the message names it."""
+
+
 def record(
     config: Mapping[str, Any], cohort: Path, sweeps: Path, outputs: Iterable[Path], root: Path
 ) -> dict[str, Any]:
@@ -37,6 +41,9 @@ def record(
         sweeps: the folder of the sweeps.
         outputs: everything that the run made of them, as paths from the working folder.
         root: the clone.
+
+    Raises:
+        RecordError: naming a table or figure without a readable stamp.
     """
     described = json.loads(cohort.read_text(encoding="utf-8"))
     found: dict[str, Any] = {"tables": {}, "figures": {}, "files": {}}
@@ -46,10 +53,8 @@ def record(
             if match := pattern.fullmatch(name):
                 entry = found[kind].setdefault(match[1], {"files": {}})
                 entry["files"][name] = full_digest(path)
-                if match[2] == "md":
-                    entry["stamp"] = stamp.split(path.read_text(encoding="utf-8"), "md")[1]
-                if match[2] == "svg":
-                    entry["stamp"] = stamp.of_drawing(path)
+                if match[2] in ("md", "svg"):
+                    entry["stamp"] = _stamp(path)
                 break
         else:
             found["files"][name] = full_digest(path)
@@ -64,6 +69,20 @@ def record(
         },
         **found,
     }
+
+
+def _stamp(path: Path) -> stamp.Stamp:
+    """The stamp of a table (Markdown) or figure (SVG)."""
+    if path.suffix == ".svg":
+        found = stamp.of_drawing(path)
+    else:
+        found = stamp.split(path.read_text(encoding="utf-8"), "md")[1]
+    if not found:
+        raise RecordError(
+            f"{path}: does not say what it was made of (no stamp, or a damaged one): remove it, and run "
+            f"the same command again"
+        )
+    return found
 
 
 def _told(metadata: Mapping[str, Any]) -> dict[str, Any]:

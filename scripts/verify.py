@@ -36,7 +36,7 @@ def main() -> None:
     else:
         reference, outputs, config = Path(), args.outputs, dict(args.settings)
         config |= {"cohort": str(args.cohort_file.resolve()), "sweeps": str(args.sweeps.resolve())}
-    names, remade = compared(outputs), args.work / "run"
+    names, remade = compared(outputs, str(args.bundle or "this run")), args.work / "run"
     printed = args.work / "snakemake.log"
     make_again(config, remade, names, ROOT / "Snakefile", args.cores, printed, args.options)
     found = compare(reference, remade, names)

@@ -12,7 +12,7 @@ import pytest
 from optionbias.bundle import BundleError, unpack
 from optionbias.figures import style
 from optionbias.publication import config_of, locks, publish, restore, sweep_files
-from optionbias.record import record
+from optionbias.record import RecordError, record
 from optionbias.sweep import write_sweep
 from optionbias.tables.table import Block, Entry, Table, write_table
 from strategies import sweep_of
@@ -116,18 +116,19 @@ def test_a_damaged_archive_leaves_nothing(run: Path) -> None:
     assert not list(into.iterdir())
 
 
-def test_the_record_holds_every_digest_and_stamp(run: Path) -> None:
-    def made() -> dict[str, object]:
-        return record(
-            {"sha256": "d"}, Path("results/cohort.json"), Path("results/sweeps"),
-            [Path(output) for output in OUTPUTS], run / "clone",
-        )  # fmt: skip
+def recorded(run: Path) -> dict[str, object]:
+    return record(
+        {"sha256": "d"}, Path("results/cohort.json"), Path("results/sweeps"),
+        [Path(output) for output in OUTPUTS], run / "clone",
+    )  # fmt: skip
 
+
+def test_the_record_holds_every_digest_and_stamp(run: Path) -> None:
     def sha256(path: str | Path) -> str:
         return hashlib.sha256(Path(path).read_bytes()).hexdigest()
 
-    found = made()
-    assert found == made()
+    found = recorded(run)
+    assert found == recorded(run)
     assert found["tables"] == {"2": {"files": {p: sha256(p) for p in TABLES}, "stamp": STAMP}}
     assert found["figures"] == {"1": {"files": {p: sha256(p) for p in FIGURES}, "stamp": STAMP}}
     rest = ("results/cohort.json", "results/summary.md")
@@ -140,3 +141,14 @@ def test_the_record_holds_every_digest_and_stamp(run: Path) -> None:
     }
     told = found["sweeps"]["first-token/toy/A.parquet"]["metadata"]  # type: ignore[index]
     assert told["revision"] == "r-A" and "orderings" not in told
+
+
+@pytest.mark.parametrize("name", ["results/tables/table2.md", "figures/figure1.svg"])
+def test_an_output_without_a_readable_stamp_is_named(name: str, run: Path) -> None:
+    path = Path(name)
+    path.write_text(path.read_text().replace("c0ffee", 'c0"ffee'))
+    told = (
+        f"^{name}: does not say what it was made of .*: remove it, and run the same command again$"
+    )
+    with pytest.raises(RecordError, match=told):
+        recorded(run)
