@@ -25,23 +25,32 @@ from optionbias.digests import full_digest
 SETTINGS, COHORT, SWEEPS = "settings.json", "cohort.yaml", "sweeps"
 CONFIG = "config.json"  # written beside the restored files, for `--configfile`
 
+DATA_LOCK = "workflow/data.lock"
 
 def locks(root: Path) -> dict[str, Path]:
     """The files of a clone that pin packages, models and fetched files, by path from its root."""
-    found = [*root.glob("*.lock"), *(root / "envs").glob("*"), root / "workflow" / "data.lock"]
+    found = [*root.glob("*.lock"), *(root / "envs").glob("*"), root / DATA_LOCK]
     return {str(p.relative_to(root)): p for p in sorted(found) if p.is_file()}
 
 
-def sweep_files(folder: Path, cells: Iterable[Sequence[str]]) -> dict[str, Path]:
-    """The sweeps of a cohort and the re-reads there are of them, by path below `folder`."""
-    found = {}
+def sweep_files(
+    folder: Path, cells: Iterable[Sequence[str]], variants: Iterable[str]
+) -> dict[str, Path]:
+    """The sweeps of a cohort and the re-reads there are of them, by path below `folder`.
+
+    Args:
+        folder: of the sweeps.
+        cells: of the cohort: readout, benchmark, checkpoint.
+        variants: of the run's noise floor. Another one's re-reads may lie beside them; no statistic of
+            the run has read those.
+    """
+    again = [f"noise/{variant}/" for variant in variants]
+    names = []
     for readout, benchmark, checkpoint in cells:
         name = f"{readout}/{benchmark}/{checkpoint}.parquet"
-        rereads = folder.glob(f"noise/*/{readout}/{benchmark}")
-        for path in [folder / name, *(r / f"{checkpoint}.parquet" for r in sorted(rereads))]:
-            if path == folder / name or path.is_file():
-                found[path.relative_to(folder).as_posix()] = path
-    return dict(sorted(found.items()))
+        rereads = [f"{variant}{name}" for variant in again]
+        names += [name, *(reread for reread in rereads if (folder / reread).is_file())]
+    return {name: folder / name for name in sorted(names)}
 
 
 def publish(
@@ -50,6 +59,7 @@ def publish(
     cohort_file: Path,
     sweeps: Path,
     outputs: Iterable[Path],
+    variants: Iterable[str],
     root: Path,
 ) -> None:
     """Write the bundle of a run.
@@ -60,13 +70,15 @@ def publish(
         cohort_file: the cohort file.
         sweeps: the folder of the sweeps.
         outputs: everything that the run made of them, as paths from the working folder; one of
+        variants: of the run's noise floor.
             them is results/cohort.json.
         root: the clone.
     """
     outputs = list(outputs)
     cohort = json.loads(Path("results/cohort.json").read_text(encoding="utf-8"))
     files: dict[str, Path | bytes] = {path.as_posix(): path for path in outputs}
-    files |= {f"{SWEEPS}/{n}": path for n, path in sweep_files(sweeps, cohort["cells"]).items()}
+    stored = sweep_files(sweeps, cohort["cells"], variants)
+    files |= {f"{SWEEPS}/{name}": path for name, path in stored.items()}
     files |= {f"locks/{name}": path for name, path in locks(root).items()}
     files[COHORT] = cohort_file
     files[SETTINGS] = (json.dumps(settings, indent=1, sort_keys=True) + "\n").encode()

@@ -31,7 +31,12 @@ class RecordError(ValueError):
 
 
 def record(
-    config: Mapping[str, Any], cohort: Path, sweeps: Path, outputs: Iterable[Path], root: Path
+    config: Mapping[str, Any],
+    cohort: Path,
+    sweeps: Path,
+    variants: Iterable[str],
+    outputs: Iterable[Path],
+    root: Path,
 ) -> dict[str, Any]:
     """What provenance.json holds.
 
@@ -39,6 +44,7 @@ def record(
         config: `statistics` and `sha256`, and `answers` (None where answers were given or simulated).
         cohort: results/cohort.json.
         sweeps: the folder of the sweeps.
+        variants: of the run's noise floor.
         outputs: everything that the run made of them, as paths from the working folder.
         root: the clone.
 
@@ -65,7 +71,7 @@ def record(
         "locks": {name: full_digest(path) for name, path in locks(root).items()},
         "sweeps": {
             name: {"sha256": full_digest(path), "metadata": _told(read_metadata(path))}
-            for name, path in sweep_files(sweeps, described["cells"]).items()
+            for name, path in sweep_files(sweeps, described["cells"], variants).items()
         },
         **found,
     }

@@ -17,6 +17,7 @@ from optionbias.sweep import write_sweep
 from optionbias.tables.table import Block, Entry, Table, write_table
 from strategies import sweep_of
 
+VARIANTS = ("alone", "bfloat16")  # float32 was read by an earlier run, bfloat16 was not
 CELLS = [["first-token", "toy", "A"], ["first-token", "toy", "B"]]
 SETTINGS = {"draws": 200, "seed": 1}
 TABLES = [f"results/tables/table2.{ending}" for ending in ("csv", "md", "tex", "typ")]
@@ -32,7 +33,8 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     for name in ("requirements.lock", "envs/data.yaml", "workflow/data.lock", "optionbias/x.py"):
         (clone / name).parent.mkdir(parents=True, exist_ok=True)
         (clone / name).write_text(f"{name}\n")
-    for folder, name in [("", "A"), ("", "B"), ("noise/alone/", "A"), ("", "Stale")]:
+    stored = [("", "A"), ("", "B"), ("noise/alone/", "A"), ("", "Stale"), ("noise/float32/", "A")]
+    for folder, name in stored:
         path = out / f"results/sweeps/{folder}first-token/toy/{name}.parquet"
         path.parent.mkdir(parents=True, exist_ok=True)
         write_sweep(path, sweep_of(name, n=5, revision=f"r-{name}"))
@@ -53,7 +55,8 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def bundle(run: Path, name: str = "few.tar") -> Path:
     target = run / name
     outputs = [Path(output) for output in OUTPUTS]
-    publish(target, SETTINGS, Path("few.yaml"), Path("results/sweeps"), outputs, run / "clone")
+    sweeps, clone = Path("results/sweeps"), run / "clone"
+    publish(target, SETTINGS, Path("few.yaml"), sweeps, VARIANTS, outputs, clone)
     return target
 
 
@@ -66,8 +69,18 @@ def test_what_a_bundle_holds_and_what_not(run: Path) -> None:
         "sweeps/first-token/toy/A.parquet", "sweeps/first-token/toy/B.parquet",
         "sweeps/noise/alone/first-token/toy/A.parquet",
     }  # fmt: skip
-    for name, path in sweep_files(Path("results/sweeps"), CELLS).items():
+    for name, path in sweep_files(Path("results/sweeps"), CELLS, VARIANTS).items():
         assert (run / "unpacked" / "sweeps" / name).read_bytes() == path.read_bytes()
+
+
+def test_re_reads_are_those_of_the_noise_floor(run: Path) -> None:
+    """Another run's lie in the same folder."""
+    found = {
+        variants: [n for n in sweep_files(Path("results/sweeps"), CELLS, variants) if "noise" in n]
+        for variants in [(), ("alone",), ("float32",), ("alone", "float32")]
+    }
+    alone, float32 = (f"noise/{v}/first-token/toy/A.parquet" for v in ("alone", "float32"))
+    assert list(found.values()) == [[], [alone], [float32], [alone, float32]]
 
 
 def test_a_missing_sweep_is_no_smaller_bundle(run: Path) -> None:
@@ -118,7 +131,7 @@ def test_a_damaged_archive_leaves_nothing(run: Path) -> None:
 
 def recorded(run: Path) -> dict[str, object]:
     return record(
-        {"sha256": "d"}, Path("results/cohort.json"), Path("results/sweeps"),
+        {"sha256": "d"}, Path("results/cohort.json"), Path("results/sweeps"), VARIANTS,
         [Path(output) for output in OUTPUTS], run / "clone",
     )  # fmt: skip
 
@@ -135,7 +148,7 @@ def test_the_record_holds_every_digest_and_stamp(run: Path) -> None:
     assert found["files"] == {path: sha256(path) for path in rest}
     assert found["locks"] == {n: sha256(p) for n, p in locks(run / "clone").items()}
     assert len(locks(run / "clone")) == 3
-    sweeps = sweep_files(Path("results/sweeps"), CELLS)
+    sweeps = sweep_files(Path("results/sweeps"), CELLS, VARIANTS)
     assert {n: s["sha256"] for n, s in found["sweeps"].items()} == {  # type: ignore[attr-defined]
         name: sha256(path) for name, path in sweeps.items()
     }

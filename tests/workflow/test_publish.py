@@ -93,7 +93,7 @@ def test_restored_in_a_fresh_clone(archive: Path, mini: Workflow, tmp_path: Path
     plan = jobs(clone.run("-n", "--configfile", config))
     assert set(plan) == DOWNSTREAM
     before, after = (
-        sweep_files(folder, json.loads((mini.out / "results/cohort.json").read_text())["cells"])
+        sweep_files(folder, json.loads((mini.out / "results/cohort.json").read_text())["cells"], ())
         for folder in (mini.out / "results/sweeps", clone.out / "results/restored/mini/sweeps")
     )
     assert {n: p.read_bytes() for n, p in before.items()} == {
@@ -120,7 +120,7 @@ def test_a_flipped_byte_is_named_and_nothing_is_put_in_place(
     assert not list((reader.out / "results" / "restored").iterdir())
 
 
-def test_without_an_archive_one_line_says_so(mini: Workflow) -> None:
+def test_without_an_archive_one_line_says_so(mini: Workflow, options: tuple[str, ...]) -> None:
     printed = mini.run("-n", "--", "restore", check=False)
     assert "config key `bundle`: which archive?" in printed
     assert "Traceback (most recent call last)" not in printed
@@ -133,6 +133,29 @@ def test_a_changed_number_is_caught(archive: Path, mini: Workflow, tmp_path: Pat
         path.relative_to(tmp_path / "bundle").as_posix(): path
         for path in (tmp_path / "bundle").rglob("*")
         if path.is_file()
+    for target in ("restore", "verify"):
+        printed = mini.run("-n", *options, "bundle=gone.tar", "--", target, check=False)
+        assert "config key `bundle`: no such file: gone.tar" in printed
+        assert "Traceback (most recent call last)" not in printed
+    # What would make it is not stopped.
+    mini.run("-n", *options, "bundle=gone.tar", "--", "bundle")
+
+
+def test_a_bundle_follows_its_cohort_file_and_the_locks(
+    archive: Path, mini: Workflow, options: tuple[str, ...], mini_cohort: Path, tmp_path: Path
+) -> None:
+    """Also what no statistic reads, as a comment: the file itself is published."""
+    clone = Workflow(copy_sources(tmp_path / "clone"), mini.out)
+    cohort = tmp_path / mini_cohort.name
+    cohort.write_text(mini_cohort.read_text())
+    moved = [option.replace(str(mini_cohort), str(cohort)) for option in options]
+    (clone.source / "workflow" / "data.lock").write_text("{}")  # which jobs write
+    assert NOTHING in clone.run("-n", *moved, "--", "bundle")
+    cohort.write_text(f"# without private paths\n{mini_cohort.read_text()}")
+    assert planned(clone.run("-n", *moved, "--", "bundle")) == {("bundle", "")}
+    (clone.source / "envs" / "data.yaml").open("a").write("# another pin\n")
+    plan = planned(clone.run("-n", *options, "--", "bundle"))
+    assert plan == {("provenance", ""), ("bundle", "")}
         and (path.parent.name != "tables" or path.stem == "table6")
         and (path.parent.name != "figures" or path.stem == "figure2")
         and not path.name.startswith("manifest.json")
