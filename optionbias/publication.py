@@ -13,6 +13,7 @@ their own, and no statistic reads them.
 from __future__ import annotations
 
 import json
+import os
 import tempfile
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -24,8 +25,8 @@ from optionbias.digests import full_digest
 
 SETTINGS, COHORT, SWEEPS = "settings.json", "cohort.yaml", "sweeps"
 CONFIG = "config.json"  # written beside the restored files, for `--configfile`
-
 DATA_LOCK = "workflow/data.lock"
+
 
 def locks(root: Path) -> dict[str, Path]:
     """The files of a clone that pin packages, models and fetched files, by path from its root."""
@@ -58,8 +59,8 @@ def publish(
     settings: Mapping[str, Any],
     cohort_file: Path,
     sweeps: Path,
-    outputs: Iterable[Path],
     variants: Iterable[str],
+    outputs: Iterable[Path],
     root: Path,
 ) -> None:
     """Write the bundle of a run.
@@ -69,8 +70,8 @@ def publish(
         settings: the settings of the statistics.
         cohort_file: the cohort file.
         sweeps: the folder of the sweeps.
-        outputs: everything that the run made of them, as paths from the working folder; one of
         variants: of the run's noise floor.
+        outputs: everything that the run made of them, as paths from the working folder; one of
             them is results/cohort.json.
         root: the clone.
     """
@@ -85,16 +86,28 @@ def publish(
     pack(target, cohort["name"], files)
 
 
-def config_of(folder: Path) -> dict[str, Any]:
-    """The config of a run on the sweeps of an unpacked bundle."""
+def given(settings: Mapping[str, Any], cohort: Path, sweeps: Path) -> dict[str, Any]:
+    """The config of a run on given sweeps, over whatever the clone's config.yaml holds.
+
+    Snakemake reads that file too and merges mappings key by key: sizes of samples, which such a run
+    refuses, and an archive are gone only where they are null here.
+    """
+    told = {"cohort": str(cohort), "sweeps": str(sweeps), "items": None, "bundle": None}
+    return {**settings, **told}
+
+
+def config_of(folder: Path, place: Path | None = None) -> dict[str, Any]:
+    """The config of a run on the sweeps of an unpacked bundle, once that lies at `place`."""
     settings = json.loads((folder / SETTINGS).read_text(encoding="utf-8"))
-    return {**settings, "cohort": str(folder / COHORT), "sweeps": str(folder / SWEEPS)}
+    place = place or folder
+    return given(settings, place / COHORT, place / SWEEPS)
 
 
 def restore(archive: Path, into: Path) -> Path:
     """Unpack a bundle to `into`/{cohort}, whole or not at all, and return that folder.
 
-    Beside its files lies `config.json`, which names its cohort file and sweeps.
+    Beside its files lies `config.json`, which names its cohort file and sweeps. One that is there is
+    the user's.
 
     Raises:
         BundleError: a fault of the archive, or a folder that holds anything else than it.
@@ -105,21 +118,32 @@ def restore(archive: Path, into: Path) -> Path:
         unpacked.mkdir()
         manifest = unpack(archive, unpacked)
         target = into / manifest["cohort"]
-        if target.exists():
-            _check_same(target, manifest, archive)
-        else:
+        config = json.dumps(config_of(unpacked, target), indent=1, sort_keys=True) + "\n"
+        if not target.exists():
+            write_text(unpacked / CONFIG, config)
             unpacked.rename(target)
-    write_text(target / CONFIG, json.dumps(config_of(target), indent=1, sort_keys=True) + "\n")
+            return target
+        _check_same(target, manifest, archive)
+        if not (target / CONFIG).exists():
+            write_text(target / CONFIG, config)
     return target
 
 
 def _check_same(folder: Path, manifest: Mapping[str, Any], archive: Path) -> None:
-    """Nothing that is there is replaced: a folder must already hold just these files."""
-    for entry in manifest["files"]:
-        path = folder / entry["path"]
-        if not path.is_file():
+    """Nothing that is there is replaced: a folder must already hold these files, and no others.
+
+    A run would read a re-read or a sweep of an earlier archive that lies among them.
+    """
+    listed = {folder / entry["path"]: entry["sha256"] for entry in manifest["files"]}
+    found = {
+        Path(where, name) for where, _, names in os.walk(folder, followlinks=True) for name in names
+    }
+    for path in sorted({*listed, *found} - {folder / CONFIG}):
+        if path not in listed:
+            told = "is not in the bundle"
+        elif not path.is_file():
             told = "is missing"
-        elif full_digest(path) != entry["sha256"]:
+        elif full_digest(path) != listed[path]:
             told = "is another file than the bundle's"
         else:
             continue

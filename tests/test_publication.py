@@ -96,6 +96,7 @@ def test_restored_whole_and_again(run: Path) -> None:
     assert folder == into / "few"
     assert json.loads((folder / "config.json").read_text()) == config_of(folder) == {
         **SETTINGS, "cohort": f"{folder}/cohort.yaml", "sweeps": f"{folder}/sweeps",
+        "items": None, "bundle": None,
     }  # fmt: skip
     assert (folder / "cohort.yaml").read_text() == "name: few\n"
     # Twice is no fault, and nothing is left beside it.
@@ -117,6 +118,49 @@ def test_what_differs_is_never_replaced(run: Path) -> None:
     assert not sweep.exists()
     sweep.write_bytes(whole)
     restore(archive, into)
+
+
+@pytest.mark.parametrize(
+    "name", ["sweeps/noise/float32/first-token/toy/A.parquet", "results/tables/table3.md", "mine"]
+)
+def test_what_is_not_in_the_bundle_may_not_lie_among_it(name: str, run: Path) -> None:
+    """A run would read a re-read of an earlier archive."""
+    archive, into = bundle(run), run / "restored"
+    extra = restore(archive, into) / name
+    extra.parent.mkdir(parents=True, exist_ok=True)
+    extra.write_text("mine")
+    with pytest.raises(BundleError, match=f"^{extra} is not in the bundle: move "):
+        restore(archive, into)
+    assert extra.read_text() == "mine"
+    extra.unlink()
+    restore(archive, into)
+
+
+def test_the_config_of_a_restored_bundle_is_the_users(run: Path) -> None:
+    archive, into = bundle(run), run / "restored"
+    config = restore(archive, into) / "config.json"
+    written = config.read_text()
+    config.write_text('{"draws": 3}')
+    restore(archive, into)
+    assert config.read_text() == '{"draws": 3}'
+    config.unlink()
+    restore(archive, into)
+    assert config.read_text() == written
+
+
+def test_the_config_is_there_as_soon_as_the_folder_is(
+    run: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A kill at the rename leaves a folder with it, or none."""
+    rename, seen = Path.rename, []
+
+    def watched(self: Path, target: Path) -> Path:
+        seen.append(json.loads((self / "config.json").read_text())["sweeps"])
+        return rename(self, target)
+
+    monkeypatch.setattr(Path, "rename", watched)
+    folder = restore(bundle(run), run / "restored")
+    assert seen == [f"{folder}/sweeps"]
 
 
 def test_a_damaged_archive_leaves_nothing(run: Path) -> None:

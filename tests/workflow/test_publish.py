@@ -35,6 +35,15 @@ def archive(mini: Workflow, options: tuple[str, ...]) -> Path:
     return mini.out / "results" / "bundle" / "mini.tar"
 
 
+def clone_of_another_run(folder: Path) -> Path:
+    """Sources whose config.yaml is set for a run that asks models, and for an archive that is gone."""
+    config = copy_sources(folder) / "config.yaml"
+    text = config.read_text().replace("\nitems: {}", "\nitems: {first-token: 100}")
+    config.write_text(text.replace("\nbundle: null", "\nbundle: gone.tar"))
+    assert config.read_text().count("first-token: 100}\n") == config.read_text().count("gone.tar") == 1
+    return folder
+
+
 def test_provenance_collects_what_the_outputs_carry(mini: Workflow) -> None:
     found = json.loads((mini.out / "results" / "provenance.json").read_text())
     tables = [table for table in ALL_TABLES if table != "noise"]
@@ -86,7 +95,7 @@ def test_a_new_commit_reruns_nothing(
 
 def test_restored_in_a_fresh_clone(archive: Path, mini: Workflow, tmp_path: Path) -> None:
     """Only what is downstream of the sweeps is left to do; the sweeps are the same bytes."""
-    clone = Workflow(copy_sources(tmp_path / "clone"), tmp_path / "clone")
+    clone = Workflow(clone_of_another_run(tmp_path / "clone"), tmp_path / "clone")
     printed = clone.run("--cores", "1", "restore", "--config", f"bundle={archive}")
     config = "results/restored/mini/config.json"
     assert f"snakemake --cores all --configfile {config}" in printed
@@ -124,15 +133,6 @@ def test_without_an_archive_one_line_says_so(mini: Workflow, options: tuple[str,
     printed = mini.run("-n", "--", "restore", check=False)
     assert "config key `bundle`: which archive?" in printed
     assert "Traceback (most recent call last)" not in printed
-
-
-def test_a_changed_number_is_caught(archive: Path, mini: Workflow, tmp_path: Path) -> None:
-    """Of a bundle of a table and a figure's data in which one digit was changed, seal and all."""
-    unpack(archive, tmp_path / "bundle")
-    kept: dict[str, Path | bytes] = {
-        path.relative_to(tmp_path / "bundle").as_posix(): path
-        for path in (tmp_path / "bundle").rglob("*")
-        if path.is_file()
     for target in ("restore", "verify"):
         printed = mini.run("-n", *options, "bundle=gone.tar", "--", target, check=False)
         assert "config key `bundle`: no such file: gone.tar" in printed
@@ -156,6 +156,15 @@ def test_a_bundle_follows_its_cohort_file_and_the_locks(
     (clone.source / "envs" / "data.yaml").open("a").write("# another pin\n")
     plan = planned(clone.run("-n", *options, "--", "bundle"))
     assert plan == {("provenance", ""), ("bundle", "")}
+
+
+def test_a_changed_number_is_caught(archive: Path, mini: Workflow, tmp_path: Path) -> None:
+    """Of a bundle of a table and a figure's data in which one digit was changed, seal and all."""
+    unpack(archive, tmp_path / "bundle")
+    kept: dict[str, Path | bytes] = {
+        path.relative_to(tmp_path / "bundle").as_posix(): path
+        for path in (tmp_path / "bundle").rglob("*")
+        if path.is_file()
         and (path.parent.name != "tables" or path.stem == "table6")
         and (path.parent.name != "figures" or path.stem == "figure2")
         and not path.name.startswith("manifest.json")
@@ -165,7 +174,7 @@ def test_a_bundle_follows_its_cohort_file_and_the_locks(
     other = f"{text[: last.start()]}{9 - int(last[0])}{text[last.end() :]}"
     kept["results/tables/table6.csv"] = other.encode()
     pack(tmp_path / "changed.tar", "mini", kept)
-    reader = Workflow(mini.source, tmp_path / "out")
+    reader = Workflow(clone_of_another_run(tmp_path / "clone"), tmp_path / "out")
     reader.out.mkdir()
     stale = reader.out / "results" / "verify" / "run" / "results" / "tables" / "table6.csv"
     stale.parent.mkdir(parents=True)
