@@ -40,7 +40,9 @@ def clone_of_another_run(folder: Path) -> Path:
     config = copy_sources(folder) / "config.yaml"
     text = config.read_text().replace("\nitems: {}", "\nitems: {first-token: 100}")
     config.write_text(text.replace("\nbundle: null", "\nbundle: gone.tar"))
-    assert config.read_text().count("first-token: 100}\n") == config.read_text().count("gone.tar") == 1
+    assert (
+        config.read_text().count("first-token: 100}\n") == config.read_text().count("gone.tar") == 1
+    )
     return folder
 
 
