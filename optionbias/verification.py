@@ -137,6 +137,16 @@ def _differing_keys(one: Stamp, other: Stamp) -> list[str]:
     return sorted(k for k in {*flat[0], *flat[1]} if flat[0].get(k) != flat[1].get(k))
 
 
+def with_conda(prefix: Path | None) -> list[str]:
+    """Snakemake's options for a run from another folder that takes the conda environments of this one.
+
+    Args:
+        prefix: where they lie, as the outer run was told; None for Snakemake's own folder.
+    """
+    place = prefix or Path(".snakemake", "conda")
+    return ["--sdm", "conda", "--conda-prefix", str(Path(place).absolute())]
+
+
 def make_again(
     config: Mapping[str, Any],
     folder: Path,

@@ -10,7 +10,13 @@ from typing import Any
 import pytest
 
 from optionbias.stamp import with_comment
-from optionbias.verification import VerificationError, compare, compared, make_again
+from optionbias.verification import (
+    VerificationError,
+    compare,
+    compared,
+    make_again,
+    with_conda,
+)
 
 NAMES = [
     *(f"results/tables/table2.{ending}" for ending in ("csv", "md", "tex", "typ")),
@@ -201,3 +207,15 @@ def test_making_again_calls_snakemake(tmp_path: Path, monkeypatch: pytest.Monkey
     called["code"] = 1
     with pytest.raises(VerificationError, match=f"see {tmp_path / 'x.log'}"):
         make_again(*arguments)
+
+
+def test_the_conda_environments_there_are_are_taken(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for given, found in (
+        (None, tmp_path / ".snakemake" / "conda"),
+        (Path("mine"), tmp_path / "mine"),
+        (Path("/mine"), Path("/mine")),
+    ):
+        assert with_conda(given) == ["--sdm", "conda", "--conda-prefix", str(found)]

@@ -107,7 +107,14 @@ rule verify:
         outputs=lambda wc, input: (
             [] if config["bundle"] else ["--outputs", *input.outputs]
         ),
-        options=["--options", *inner_deployment()] if WITH_CONDA else [],
+        options=(
+            [
+                "--options",
+                *verification.with_conda(workflow.deployment_settings.conda_prefix),
+            ]
+            if WITH_CONDA
+            else []
+        ),
     run:
         shell(
             "{sys.executable} -m scripts.verify {params.given:q} {params.outputs:q} --work results/verify "

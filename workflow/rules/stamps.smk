@@ -1,6 +1,6 @@
 """What outputs are stamped with, and which archive a run is about: functions that rules share."""
 
-from optionbias import clone, publication, settings
+from optionbias import clone, publication, settings, verification
 
 
 def made(wildcards, input) -> str:
@@ -43,12 +43,6 @@ def verified_outputs(wildcards) -> list[str]:
     if config["bundle"]:
         return [bundle_file(wildcards)]
     return [*rules.tables.input, *rules.figures.input, *rules.cohort.output]
-
-
-def inner_deployment() -> list[str]:
-    """Options of a run within `results/verify`, so that it takes the conda environments there are."""
-    prefix = workflow.deployment_settings.conda_prefix or Path(".snakemake", "conda")
-    return ["--sdm", "conda", "--conda-prefix", str(Path(prefix).absolute())]
 
 
 def bundle_file(wildcards) -> str:
