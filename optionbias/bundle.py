@@ -18,6 +18,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any, BinaryIO
 
 from optionbias.atomic import atomic_path
+from optionbias.digests import full_digest
 
 FORMAT = 1
 MANIFEST, SEAL = "manifest.json", "manifest.json.sha256"
@@ -27,12 +28,6 @@ _LARGEST_MANIFEST = 1 << 28
 
 class BundleError(ValueError):
     """An archive that cannot be trusted; the message names the archive and the file in it."""
-
-
-def digest(path: Path) -> str:
-    """SHA-256 of a file."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def pack(target: Path, cohort: str, files: Mapping[str, Path | bytes]) -> None:
@@ -54,7 +49,7 @@ def pack(target: Path, cohort: str, files: Mapping[str, Path | bytes]) -> None:
         if isinstance(given, bytes):
             size, sha256 = len(given), hashlib.sha256(given).hexdigest()
         else:
-            size, sha256 = given.stat().st_size, digest(given)
+            size, sha256 = given.stat().st_size, full_digest(given)
         entries.append({"path": name, "size": size, "sha256": sha256})
     told = {"format": FORMAT, "cohort": cohort, "files": entries}
     manifest = (json.dumps(told, indent=1, sort_keys=True) + "\n").encode()

@@ -19,13 +19,15 @@ UNKNOWN = "unknown"
 def state(root: Path = ROOT) -> dict[str, Any]:
     """`commit`, and `uncommitted`: whether files of code were changed, added or removed since.
 
-    Both are `unknown` where there is no git, or `root` is not the top of a clone.
+    Both are `unknown` where there is no git, `root` is not the top of a clone, or git refuses it
+    (another user's folder, unless `safe.directory` names it).
     """
     try:
         prefix, commit = _git(root, "rev-parse", "--show-prefix", "HEAD").split("\n")[:2]
         if prefix:
             return {"commit": UNKNOWN, "uncommitted": UNKNOWN}
-        changed = _git(root, "status", "--porcelain", "--", *CODE)
+        # Said by name: a user may have told git to show no files that it does not track.
+        changed = _git(root, "status", "--porcelain", "--untracked-files=normal", "--", *CODE)
     except (OSError, subprocess.CalledProcessError, ValueError):
         return {"commit": UNKNOWN, "uncommitted": UNKNOWN}
     return {"commit": commit, "uncommitted": bool(changed.strip())}

@@ -8,7 +8,6 @@ resumed.
 from __future__ import annotations
 
 import gzip
-import hashlib
 import json
 import logging
 import os
@@ -25,6 +24,7 @@ from optionbias import fetch_http, fetch_hub
 from optionbias.atomic import atomic_path, write_text
 from optionbias.benchmarks.source import Benchmark, File
 from optionbias.data_lock import DataLock
+from optionbias.digests import full_digest
 from optionbias.fetch_http import AbsentError, FetchError, WrongError, reason_of
 from optionbias.progress import Progress
 
@@ -110,7 +110,7 @@ class _Job:
             recorded = self.lock.entry(self.key) if self.file.sha256 is None else None
             known = recorded.sha256 if recorded else self.file.sha256
             revision = recorded.revision if recorded else None
-            if known is not None and self.target.is_file() and _digest(self.target) == known:
+            if known is not None and self.target.is_file() and full_digest(self.target) == known:
                 return Fetched(self.file.name, known, self.file.address, revision)
             if known is None:
                 # No digest would tell that the remains are of another revision.
@@ -135,7 +135,7 @@ class _Job:
     def _attempt(self, known: str | None, revision: str | None, fresh: bool = False) -> Fetched:
         try:
             origin, revision = self._obtain(revision, fresh)
-            found = _digest(self.partial)
+            found = full_digest(self.partial)
             page = _is_web_page(self.partial)
             if known is None and page:
                 raise WrongError(f"{origin} gave a web page (a login or an error?)")
@@ -190,7 +190,7 @@ def checked_folder(manifest: Path, store: Path) -> Path:
     folder = store / listed["benchmark"] / "raw"
     for entry in listed["files"]:
         path = folder / entry["name"]
-        if not path.is_file() or _digest(path) != entry["sha256"]:
+        if not path.is_file() or full_digest(path) != entry["sha256"]:
             state = "is not the file that was fetched" if path.is_file() else "is gone"
             raise FetchError(f"{path} {state}: delete {manifest} to have it fetched again")
     return folder
@@ -258,11 +258,6 @@ def _from_upstream(file: File, partial: Path, backoff: float) -> None:
 def _is_web_page(path: Path) -> bool:
     with path.open("rb") as file:
         return file.read(1024).lstrip().lower().startswith((b"<!doctype html", b"<html"))
-
-
-def _digest(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _move(partial: Path, target: Path) -> None:

@@ -18,7 +18,7 @@ SHAPE_NOTHING = {
     "sweeps": "where answers lie; what they are, the sweeps tell",
     "bundle": "which archive is restored or verified",
     "mirror": "where files are fetched; their digests are checked",
-    "threads": "the same numbers for any",
+    "threads": "first-token readouts give the same numbers for any; a generated sweep made on a CPU tells its own",
     "resume": "the same bytes either way",
     "cost_limit": "stops a run, changes no answer",
     "preflight": "stops a run that cannot succeed, changes no answer",

@@ -99,7 +99,10 @@ def with_comment(text: str, stamp: Mapping[str, Any], ending: str) -> str:
 
 
 def split(text: str, ending: str) -> tuple[str, Stamp]:
-    """The text of a table without its stamp, and the stamp; empty where there is none."""
+    """The text of a table without its stamp, and the stamp.
+
+    Where there is none, or a damaged one, the whole text and an empty stamp.
+    """
     first, each, last = _COMMENTS[ending]
     body, found, lines = text.rpartition(f"\n{first}\n")
     if not found or not text.endswith(last):
@@ -107,11 +110,17 @@ def split(text: str, ending: str) -> tuple[str, Stamp]:
     stamp = {}
     for line in lines.removesuffix(last).splitlines():
         key, _, value = line.removeprefix(each).partition(": ")
-        stamp[key] = json.loads(value)
+        try:
+            stamp[key] = json.loads(value)
+        except ValueError:
+            return text, {}
     return body if ending == "md" else f"{body}\n", stamp
 
 
 def of_drawing(path: Path) -> Stamp:
-    """The stamp in the metadata of an SVG; empty where there is none."""
-    described = ElementTree.parse(path).getroot().find(f".//{_DESCRIPTION}")
-    return {} if described is None or not described.text else json.loads(described.text)
+    """The stamp in the metadata of an SVG; empty where there is none, or a damaged one."""
+    try:
+        described = ElementTree.parse(path).getroot().find(f".//{_DESCRIPTION}")
+        return {} if described is None or not described.text else json.loads(described.text)
+    except (ElementTree.ParseError, ValueError):
+        return {}

@@ -61,7 +61,8 @@ def normalise(config: dict[str, Any]) -> None:
     """Give values of the command line the types that the schema means, in place.
 
     `--config` passes `resume=false` as a text, `draws=2e3` as a float, and everything within a
-    mapping, such as `items={first-token: 100}`, as a text.
+    mapping, such as `items={first-token: 100}`, as a text. A mapping that may be null is empty then:
+    nothing else takes keys away that a file before it has set.
     """
     schema = read_yaml(SCHEMAS / "config.schema.yaml")
     _give_types(config, schema["properties"], schema["$defs"])
@@ -73,8 +74,10 @@ def _give_types(config: dict[str, Any], properties: dict[str, Any], defs: dict[s
         if "$ref" in entry:
             entry = defs[entry["$ref"].removeprefix("#/$defs/")]
         kind = entry.get("type")
-        if kind == "object" and isinstance(value, dict):
+        if "object" in _listed(kind) and isinstance(value, dict):
             _give_types(value, entry["properties"], defs)
+        elif "object" in _listed(kind) and "null" in _listed(kind) and value in (None, "null"):
+            config[key] = {}
         elif "boolean" in _listed(kind) and str(value).lower() in ("true", "false"):
             config[key] = str(value).lower() == "true"
         elif kind == "integer":

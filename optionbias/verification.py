@@ -16,6 +16,11 @@ from optionbias.atomic import write_text
 from optionbias.stamp import Stamp, split
 
 STAMPED = ("md", "tex", "typ")
+# What a stamp says of the job alone. All else is of the answers, the cohort and the settings: where that
+# differs, the numbers are others', even where they are equal.
+OF_THE_JOB = {
+    f"computed.{key}" for key in ("commit", "uncommitted", "python", "packages", "hardware")
+}
 SHOWN = 60  # characters of a differing line
 
 
@@ -29,7 +34,7 @@ class Comparison:
 
     Attributes:
         differing: file -> how it differs.
-        stamps: files that differ in their stamp alone -> the stamp's differing keys.
+        stamps: files that differ in what their stamp says of the job alone -> the differing keys.
         equal, differ: tables and figures, each counted once over all its formats.
     """
 
@@ -50,14 +55,21 @@ class Comparison:
         return [*told, f"{self.equal} tables equal, {self.differ} differ"]
 
 
-def compared(outputs: Iterable[str]) -> list[str]:
-    """Of a run's outputs, those that hold its results: tables in every format, and figures' data."""
-    return sorted(
+def compared(outputs: Iterable[str], source: str) -> list[str]:
+    """Of a run's outputs, those that hold its results: tables in every format, and figures' data.
+
+    Raises:
+        VerificationError: there are none; it names `source`, where they should be.
+    """
+    found = sorted(
         name
         for name in outputs
         if name.startswith("results/tables/")
         or (name.startswith("figures/") and name.endswith(".csv"))
     )
+    if not found:
+        raise VerificationError(f"{source}: holds no table and no figure's data to compare")
+    return found
 
 
 def compare(reference: Path, remade: Path, names: Iterable[str]) -> Comparison:
@@ -67,9 +79,12 @@ def compare(reference: Path, remade: Path, names: Iterable[str]) -> Comparison:
     for name in sorted(names):
         one, other = reference / name, remade / name
         how = _difference(one, other)
-        stamp = how and _stamps_alone(one, other)
-        if stamp:
-            found.stamps[name] = stamp
+        keys = _stamps_alone(one, other) if how else []
+        others = [key for key in keys if key not in OF_THE_JOB]
+        if others:
+            found.differing[name] = f"differs in its provenance ({', '.join(others)})"
+        elif keys:
+            found.stamps[name] = keys
         elif how:
             found.differing[name] = how
         table = name.rpartition(".")[0]
@@ -90,7 +105,8 @@ def _difference(one: Path, other: Path) -> str:
     pairs = itertools.zip_longest(before.splitlines(), after.splitlines(), fillvalue=b"")
     for number, (a, b) in enumerate(pairs, start=1):
         if a != b:
-            first = next((i for i, (x, y) in enumerate(zip(a, b, strict=False)) if x != y), 0)
+            both = zip(a, b, strict=False)
+            first = next((i for i, (x, y) in enumerate(both) if x != y), min(len(a), len(b)))
             start = max(first - SHOWN // 2, 0)
             shown = [repr(x[start : start + SHOWN].decode("utf-8", "replace")) for x in (a, b)]
             return f"differs in line {number}: {shown[0]}, made again {shown[1]}"
@@ -119,6 +135,16 @@ def _differing_keys(one: Stamp, other: Stamp) -> list[str]:
         for stamp in (one, other)
     ]
     return sorted(k for k in {*flat[0], *flat[1]} if flat[0].get(k) != flat[1].get(k))
+
+
+def with_conda(prefix: Path | None) -> list[str]:
+    """Snakemake's options for a run from another folder that takes the conda environments of this one.
+
+    Args:
+        prefix: where they lie, as the outer run was told; None for Snakemake's own folder.
+    """
+    place = prefix or Path(".snakemake", "conda")
+    return ["--sdm", "conda", "--conda-prefix", str(Path(place).absolute())]
 
 
 def make_again(

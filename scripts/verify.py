@@ -9,7 +9,7 @@ from pathlib import Path
 from optionbias import logs
 from optionbias.bundle import unpack
 from optionbias.provenance import ROOT
-from optionbias.publication import config_of
+from optionbias.publication import config_of, given
 from optionbias.verification import compare, compared, make_again
 
 parser = argparse.ArgumentParser(description=__doc__)
@@ -34,9 +34,9 @@ def main() -> None:
         outputs = [entry["path"] for entry in unpack(args.bundle, reference)["files"]]
         config = config_of(reference.resolve())
     else:
-        reference, outputs, config = Path(), args.outputs, dict(args.settings)
-        config |= {"cohort": str(args.cohort_file.resolve()), "sweeps": str(args.sweeps.resolve())}
-    names, remade = compared(outputs), args.work / "run"
+        reference, outputs = Path(), args.outputs
+        config = given(args.settings, args.cohort_file.resolve(), args.sweeps.resolve())
+    names, remade = compared(outputs, str(args.bundle or "this run")), args.work / "run"
     printed = args.work / "snakemake.log"
     make_again(config, remade, names, ROOT / "Snakefile", args.cores, printed, args.options)
     found = compare(reference, remade, names)

@@ -51,6 +51,12 @@ def test_code_that_differs_from_the_commit(name: str, repository: Path) -> None:
     assert state(repository)["uncommitted"] is False
 
 
+def test_a_new_module_is_seen_whatever_git_is_told_to_show(repository: Path) -> None:
+    git(repository, "config", "status.showUntrackedFiles", "no")
+    (repository / "optionbias" / "new.py").write_text("second\n")
+    assert state(repository)["uncommitted"] is True
+
+
 @pytest.mark.parametrize("name", ["config.yaml", "workflow/cohorts/own.yaml", "workflow/data.lock"])
 def test_what_has_a_digest_of_its_own_is_no_change_of_code(name: str, repository: Path) -> None:
     (repository / name).write_text("second\n")

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from snakemake.utils import update_config
 
 from optionbias.repairs import DEFAULTS, REPAIRS
 from optionbias.validation import ConfigError, check, normalise, read_yaml
@@ -64,7 +65,7 @@ def test_what_is_no_value_of_the_type_stays_for_the_check_to_name() -> None:
         "items": {"first-token": "few", "five-shot": 2.5, "other": "3"},
         "draws": "many",
     }
-    for odd in ({"repairs": "strip_blanks", "items": None}, {"items": ["first-token"]}):
+    for odd in ({"repairs": "strip_blanks"}, {"repairs": None}, {"items": ["first-token"]}):
         given = dict(odd)
         normalise(given)
         assert given == odd
@@ -74,6 +75,19 @@ def test_null_is_no_folder() -> None:
     config: dict[str, Any] = {"mirror": "null", "sweeps": "null", "cohort": "null"}
     normalise(config)
     assert config == {"mirror": None, "sweeps": None, "cohort": "null"}
+
+
+@pytest.mark.parametrize("value", [None, "null"])
+def test_null_takes_the_sizes_of_another_file_away(value: str | None) -> None:
+    """Snakemake merges mappings: an empty one over {first-token: 100} changes nothing."""
+    config = {**default(), "items": {"first-token": 100}}
+    update_config(config, {"items": {}})
+    assert config["items"] == {"first-token": 100}
+    update_config(config, {"items": value})
+    check({**config, "items": None}, "config", "config.yaml")
+    normalise(config)
+    check(config, "config", "config.yaml")
+    assert config["items"] == {}
 
 
 def test_the_repairs_of_the_config_are_those_of_the_code() -> None:
@@ -128,7 +142,7 @@ def test_the_config_says_what_the_paper_presumably_did() -> None:
             {"items": {"first-token": 1}},
             "config.yaml: `items.first-token`: 1 is less than the minimum of 2",
         ),
-        ({"items": 100}, "config.yaml: `items` is 100, not of type object"),
+        ({"items": 100}, "config.yaml: `items` is 100, not of type object or null"),
         ({"mirror": 7}, "config.yaml: `mirror` is 7, not of type string or null"),
         ({"mirror": ""}, "config.yaml: `mirror`: '' should be non-empty"),
     ],

@@ -24,6 +24,13 @@ def test_every_named_key_is_one_of_the_config(config: dict[str, Any]) -> None:
     assert not set(SHAPE_NOTHING) & set(SHAPE_ANSWERS)
 
 
+def test_the_documentation_names_every_key_that_is_left_out() -> None:
+    page = (ROOT / "docs" / "publishing.md").read_text(encoding="utf-8")
+    listed = page[page.index("**What `config` digests**") :].partition("## ")[0]
+    missing = [key for key in (*SHAPE_NOTHING, *SHAPE_ANSWERS) if f"`{key}`" not in listed]
+    assert not missing
+
+
 def test_what_shapes_the_statistics(config: dict[str, Any]) -> None:
     assert {"seed", "draws", "repetitions", "small_mass", "noise_floor"} <= set(
         of_statistics(config)

@@ -78,6 +78,16 @@ def test_any_text_survives(found: dict[str, str]) -> None:
         assert stamp.split(stamp.with_comment("x\n", found, ending), ending) == ("x\n", found)
 
 
+@pytest.mark.parametrize("ending", TEXTS)
+def test_a_damaged_stamp_is_none(ending: str, written: dict[str, str]) -> None:
+    for damaged in (
+        written[ending].replace('"simulated": ', '"simulated: '),
+        written[ending].replace("cohort: ", "cohort"),
+    ):
+        assert damaged != written[ending]
+        assert stamp.split(damaged, ending) == (damaged, {})
+
+
 def test_a_figure_carries_its_stamp(tmp_path: Path) -> None:
     paths = [tmp_path / f"figure1.{ending}" for ending in ("pdf", "png", "svg")]
     figure, axes = plt.subplots(figsize=(1, 1))
@@ -94,10 +104,16 @@ def test_a_figure_carries_its_stamp(tmp_path: Path) -> None:
     assert stamp.of_drawing(paths[2]) == expected
 
 
-def test_a_figure_without_one(tmp_path: Path) -> None:
+def test_a_figure_without_one_or_a_damaged_one(tmp_path: Path) -> None:
     figure, _ = plt.subplots(figsize=(1, 1))
     style.save(figure, [tmp_path / "figure1.svg"], "Figure 1.")
-    assert stamp.of_drawing(tmp_path / "figure1.svg") == {}
+    path = tmp_path / "figure1.svg"
+    assert stamp.of_drawing(path) == {}
+    style.save(figure, [path], "Figure 1.", STAMP)
+    whole = path.read_text()
+    for damaged in (whole.replace('"simulated": ', '"simulated: '), whole[: len(whole) // 2]):
+        path.write_text(damaged)
+        assert damaged != whole and stamp.of_drawing(path) == {}
 
 
 def test_what_a_job_says_of_itself() -> None:

@@ -10,7 +10,13 @@ from typing import Any
 import pytest
 
 from optionbias.stamp import with_comment
-from optionbias.verification import VerificationError, compare, compared, make_again
+from optionbias.verification import (
+    VerificationError,
+    compare,
+    compared,
+    make_again,
+    with_conda,
+)
 
 NAMES = [
     *(f"results/tables/table2.{ending}" for ending in ("csv", "md", "tex", "typ")),
@@ -19,10 +25,24 @@ NAMES = [
 TEXT = "first line\nvalue 0.4125 and more\n"
 
 
-def write(folder: Path, name: str, text: str = TEXT, commit: str = "a") -> None:
+STAMP: dict[str, dict[str, Any]] = {
+    "computed": {
+        "commit": "a", "uncommitted": False, "config": "d", "python": "3",
+        "packages": {"numpy": "2", "scipy": "1"}, "hardware": {"machine": "x86_64"},
+    },
+    "cohort": {"name": "few", "sha256": "c", "simulated": False},
+    "answers": {"models": {"A": ["r"]}, "items": {"two": ["i"]}, "answered": []},
+}  # fmt: skip
+
+
+def write(folder: Path, name: str, text: str = TEXT, **changes: object) -> None:
+    """A file whose stamp has some keys replaced, those of `computed` and, as `answers_models`, others."""
     path = folder / name
     path.parent.mkdir(parents=True, exist_ok=True)
-    stamp = {"computed": {"commit": commit, "python": "3"}}
+    stamp = {key: dict(value) for key, value in STAMP.items()}
+    for key, value in changes.items():
+        part, _, inner = key.partition("_")
+        stamp[part][inner] = value
     if path.suffix != ".csv":
         text = with_comment(text, stamp, path.suffix[1:])
     path.write_text(text, encoding="utf-8")
@@ -73,7 +93,7 @@ def test_line_ends_count(runs: SimpleNamespace) -> None:
 
 def test_stamps_are_told_apart(runs: SimpleNamespace) -> None:
     for name in NAMES[1:4]:
-        write(runs.two, name, commit="b")
+        write(runs.two, name, computed_commit="b")
     found = compare(runs.one, runs.two, NAMES)
     assert found.differ == 0
     assert found.lines() == [
@@ -81,9 +101,72 @@ def test_stamps_are_told_apart(runs: SimpleNamespace) -> None:
         "2 tables equal, 0 differ",
     ]
     # A number under another stamp is a number all the same.
-    write(runs.two, NAMES[2], TEXT.replace("0.4125", "0.4126"), commit="b")
+    write(runs.two, NAMES[2], TEXT.replace("0.4125", "0.4126"), computed_commit="b")
     found = compare(runs.one, runs.two, NAMES)
     assert list(found.differing) == [NAMES[2]] and (found.equal, found.differ) == (1, 1)
+
+
+@pytest.mark.parametrize(
+    ("changes", "keys"),
+    [
+        ({"computed_uncommitted": True, "computed_python": "4"}, "computed.python, computed.uncommitted"),
+        ({"computed_packages": {"numpy": "3"}}, "computed.packages"),
+        ({"computed_hardware": {"machine": "aarch64"}}, "computed.hardware"),
+    ],
+)  # fmt: skip
+def test_another_job_is_not_the_result(
+    changes: dict[str, object], keys: str, runs: SimpleNamespace
+) -> None:
+    write(runs.two, NAMES[1], **changes)
+    found = compare(runs.one, runs.two, NAMES)
+    assert found.differ == 0
+    assert found.lines()[0].startswith(f"1 files differ in their provenance alone ({keys}), ")
+
+
+@pytest.mark.parametrize("ending", ["md", "tex", "typ"])
+@pytest.mark.parametrize(
+    ("changes", "keys"),
+    [
+        ({"computed_config": "e"}, "computed.config"),
+        ({"cohort_sha256": "b"}, "cohort.sha256"),
+        ({"cohort_simulated": True}, "cohort.simulated"),
+        ({"answers_models": {"A": ["s"]}}, "answers.models"),
+        ({"answers_items": {}, "computed_commit": "b"}, "answers.items"),
+        ({"answers_answered": [{"backend": "x"}]}, "answers.answered"),
+    ],
+)
+def test_other_answers_cohorts_and_settings_are_another_result(
+    changes: dict[str, object], keys: str, ending: str, runs: SimpleNamespace
+) -> None:
+    """The same digits of other models, items or settings are not what was published."""
+    name = f"results/tables/table2.{ending}"
+    write(runs.two, name, **changes)
+    found = compare(runs.one, runs.two, NAMES)
+    assert found.differing == {name: f"differs in its provenance ({keys})"}
+    assert not found.stamps and (found.equal, found.differ) == (1, 1)
+
+
+def test_a_stamp_that_is_gone_or_damaged_is_a_difference(runs: SimpleNamespace) -> None:
+    path = runs.two / NAMES[1]
+    whole = path.read_text()
+    path.write_text(whole.replace('"simulated": ', '"simulated: '))
+    found = compare(runs.one, runs.two, NAMES)
+    assert list(found.differing) == [NAMES[1]] and found.differ == 1
+    assert "differs in line " in found.differing[NAMES[1]]
+    path.write_text(whole[: whole.index("\n<!-- provenance")])
+    found = compare(runs.one, runs.two, NAMES)
+    assert list(found.differing) == [NAMES[1]] and found.differ == 1
+
+
+@pytest.mark.parametrize(("one", "two"), [("a" * 200, "a" * 200 + "b"), ("ab", "a"), ("", "x")])
+def test_a_line_that_begins_the_other_is_shown_where_they_part(
+    one: str, two: str, runs: SimpleNamespace
+) -> None:
+    write(runs.one, NAMES[0], f"{one}\n")
+    write(runs.two, NAMES[0], f"{two}\n")
+    how = compare(runs.one, runs.two, NAMES).differing[NAMES[0]]
+    shown = how.removeprefix("differs in line 1: ").split(", made again ")
+    assert len(shown) == 2 and shown[0] != shown[1]
 
 
 def test_missing_on_either_side(runs: SimpleNamespace) -> None:
@@ -99,7 +182,10 @@ def test_missing_on_either_side(runs: SimpleNamespace) -> None:
 
 def test_what_is_compared() -> None:
     others = ["figures/figure1.png", "results/summary.md", "sweeps/a.parquet", "paper/paper.pdf"]
-    assert compared([*others, *NAMES]) == sorted(NAMES)
+    assert compared([*others, *NAMES], "few.tar") == sorted(NAMES)
+    told = r"^few\.tar: holds no table and no figure's data to compare$"
+    with pytest.raises(VerificationError, match=told):
+        compared(others, "few.tar")
 
 
 def test_making_again_calls_snakemake(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -121,3 +207,15 @@ def test_making_again_calls_snakemake(tmp_path: Path, monkeypatch: pytest.Monkey
     called["code"] = 1
     with pytest.raises(VerificationError, match=f"see {tmp_path / 'x.log'}"):
         make_again(*arguments)
+
+
+def test_the_conda_environments_there_are_are_taken(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for given, found in (
+        (None, tmp_path / ".snakemake" / "conda"),
+        (Path("mine"), tmp_path / "mine"),
+        (Path("/mine"), Path("/mine")),
+    ):
+        assert with_conda(given) == ["--sdm", "conda", "--conda-prefix", str(found)]

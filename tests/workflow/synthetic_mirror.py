@@ -1,12 +1,15 @@
-"""A mirror of synthetic files, a cohort that asks for them, and an environment without a network."""
+"""A mirror of synthetic files, a cohort that asks for them, and runs of it without a network."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 import yaml
+
+from workflow.conftest import Workflow, planned
 
 PRO, PRO_POOL = "mmlu_pro/raw/hub/test.parquet", "mmlu_pro/raw/hub/validation.parquet"
 TRUTHFUL = "truthfulqa_mc1/raw/hub/validation.parquet"
@@ -79,3 +82,34 @@ def write_cohort(out: Path, **changes: object) -> str:
     }  # fmt: skip
     (out / "few.yaml").write_text(yaml.safe_dump({**cohort, **changes}))
     return "cohort=few.yaml"
+
+
+DATA = ("--", "data", "mirror")
+
+
+@dataclass
+class Run:
+    """A run of `data` and `mirror`, what it printed, and the environment without a network."""
+
+    workflow: Workflow
+    mirror: Path
+    env: dict[str, str]
+    printed: str = ""
+
+    @property
+    def lock(self) -> Path:
+        return self.workflow.source / "workflow" / "data.lock"
+
+    @property
+    def results(self) -> Path:
+        return self.workflow.out / "results"
+
+    def plan(self, *config: str) -> set[tuple[str, str]]:
+        """What a further run would do."""
+        return planned(self.workflow.run("-n", "--config", "cohort=few.yaml", *config, *DATA))
+
+
+def fresh(run: Run, out: Path) -> Workflow:
+    """The same clone with another folder for its outputs."""
+    write_cohort(out)
+    return Workflow(run.workflow.source, out)

@@ -10,9 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from optionbias.bundle import digest, pack, unpack
+from optionbias.bundle import pack, unpack
 from optionbias.catalogue import FIGURES
 from optionbias.catalogue import TABLES as ALL_TABLES
+from optionbias.digests import full_digest
 from optionbias.publication import sweep_files
 from optionbias.stamp import of_drawing, split
 from workflow.conftest import Workflow, copy_sources, jobs, planned
@@ -34,6 +35,17 @@ def archive(mini: Workflow, options: tuple[str, ...]) -> Path:
     return mini.out / "results" / "bundle" / "mini.tar"
 
 
+def clone_of_another_run(folder: Path) -> Path:
+    """Sources whose config.yaml is set for a run that asks models, and for an archive that is gone."""
+    config = copy_sources(folder) / "config.yaml"
+    text = config.read_text().replace("\nitems: {}", "\nitems: {first-token: 100}")
+    config.write_text(text.replace("\nbundle: null", "\nbundle: gone.tar"))
+    assert (
+        config.read_text().count("first-token: 100}\n") == config.read_text().count("gone.tar") == 1
+    )
+    return folder
+
+
 def test_provenance_collects_what_the_outputs_carry(mini: Workflow) -> None:
     found = json.loads((mini.out / "results" / "provenance.json").read_text())
     tables = [table for table in ALL_TABLES if table != "noise"]
@@ -42,7 +54,7 @@ def test_provenance_collects_what_the_outputs_carry(mini: Workflow) -> None:
         for entry in found[kind].values():
             assert len(entry["files"]) == 4
             for name, sha256 in entry["files"].items():
-                assert digest(mini.out / name) == sha256
+                assert full_digest(mini.out / name) == sha256
     about = found["tables"]["2"]["stamp"]
     assert about["computed"]["commit"] == "unknown"  # the sources were copied, not cloned
     assert about["computed"]["config"] == found["config"]["sha256"]
@@ -85,14 +97,14 @@ def test_a_new_commit_reruns_nothing(
 
 def test_restored_in_a_fresh_clone(archive: Path, mini: Workflow, tmp_path: Path) -> None:
     """Only what is downstream of the sweeps is left to do; the sweeps are the same bytes."""
-    clone = Workflow(copy_sources(tmp_path / "clone"), tmp_path / "clone")
+    clone = Workflow(clone_of_another_run(tmp_path / "clone"), tmp_path / "clone")
     printed = clone.run("--cores", "1", "restore", "--config", f"bundle={archive}")
     config = "results/restored/mini/config.json"
     assert f"snakemake --cores all --configfile {config}" in printed
     plan = jobs(clone.run("-n", "--configfile", config))
     assert set(plan) == DOWNSTREAM
     before, after = (
-        sweep_files(folder, json.loads((mini.out / "results/cohort.json").read_text())["cells"])
+        sweep_files(folder, json.loads((mini.out / "results/cohort.json").read_text())["cells"], ())
         for folder in (mini.out / "results/sweeps", clone.out / "results/restored/mini/sweeps")
     )
     assert {n: p.read_bytes() for n, p in before.items()} == {
@@ -119,10 +131,33 @@ def test_a_flipped_byte_is_named_and_nothing_is_put_in_place(
     assert not list((reader.out / "results" / "restored").iterdir())
 
 
-def test_without_an_archive_one_line_says_so(mini: Workflow) -> None:
+def test_without_an_archive_one_line_says_so(mini: Workflow, options: tuple[str, ...]) -> None:
     printed = mini.run("-n", "--", "restore", check=False)
     assert "config key `bundle`: which archive?" in printed
     assert "Traceback (most recent call last)" not in printed
+    for target in ("restore", "verify"):
+        printed = mini.run("-n", *options, "bundle=gone.tar", "--", target, check=False)
+        assert "config key `bundle`: no such file: gone.tar" in printed
+        assert "Traceback (most recent call last)" not in printed
+    # What would make it is not stopped.
+    mini.run("-n", *options, "bundle=gone.tar", "--", "bundle")
+
+
+def test_a_bundle_follows_its_cohort_file_and_the_locks(
+    archive: Path, mini: Workflow, options: tuple[str, ...], mini_cohort: Path, tmp_path: Path
+) -> None:
+    """Also what no statistic reads, as a comment: the file itself is published."""
+    clone = Workflow(copy_sources(tmp_path / "clone"), mini.out)
+    cohort = tmp_path / mini_cohort.name
+    cohort.write_text(mini_cohort.read_text())
+    moved = [option.replace(str(mini_cohort), str(cohort)) for option in options]
+    (clone.source / "workflow" / "data.lock").write_text("{}")  # which jobs write
+    assert NOTHING in clone.run("-n", *moved, "--", "bundle")
+    cohort.write_text(f"# without private paths\n{mini_cohort.read_text()}")
+    assert planned(clone.run("-n", *moved, "--", "bundle")) == {("bundle", "")}
+    (clone.source / "envs" / "data.yaml").open("a").write("# another pin\n")
+    plan = planned(clone.run("-n", *options, "--", "bundle"))
+    assert plan == {("provenance", ""), ("bundle", "")}
 
 
 def test_a_changed_number_is_caught(archive: Path, mini: Workflow, tmp_path: Path) -> None:
@@ -141,7 +176,7 @@ def test_a_changed_number_is_caught(archive: Path, mini: Workflow, tmp_path: Pat
     other = f"{text[: last.start()]}{9 - int(last[0])}{text[last.end() :]}"
     kept["results/tables/table6.csv"] = other.encode()
     pack(tmp_path / "changed.tar", "mini", kept)
-    reader = Workflow(mini.source, tmp_path / "out")
+    reader = Workflow(clone_of_another_run(tmp_path / "clone"), tmp_path / "out")
     reader.out.mkdir()
     stale = reader.out / "results" / "verify" / "run" / "results" / "tables" / "table6.csv"
     stale.parent.mkdir(parents=True)

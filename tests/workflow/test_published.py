@@ -11,7 +11,6 @@ import json
 import os
 import shutil
 import time
-from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -20,12 +19,15 @@ from optionbias.items import read_items
 from optionbias.prompts import exemplars_of, prompt
 from optionbias.repairs import DEFAULTS
 from optionbias.sweep import read_sweep
-from workflow.conftest import ROOT, Workflow, copy_sources, jobs, planned
+from workflow.conftest import ROOT, Workflow, copy_sources, jobs
 from workflow.synthetic_mirror import (
+    DATA,
     NO_NETWORK,
     PRO,
     PRO_POOL,
     TRUTHFUL,
+    Run,
+    fresh,
     write_cohort,
     write_mirror,
 )
@@ -35,35 +37,6 @@ NOTHING = "Nothing to be done"
 SHARED = ROOT.parent / "shared" / "data"
 # Their entries in the lock.
 FILES = {path: path.replace("/raw/", "/") for path in (PRO, PRO_POOL, TRUTHFUL)}
-DATA = ("--", "data", "mirror")
-
-
-@dataclass
-class Run:
-    """A run of `data` and `mirror`, what it printed, and the environment without a network."""
-
-    workflow: Workflow
-    mirror: Path
-    env: dict[str, str]
-    printed: str = ""
-
-    @property
-    def lock(self) -> Path:
-        return self.workflow.source / "workflow" / "data.lock"
-
-    @property
-    def results(self) -> Path:
-        return self.workflow.out / "results"
-
-    def plan(self, *config: str) -> set[tuple[str, str]]:
-        """What a further run would do."""
-        return planned(self.workflow.run("-n", "--config", "cohort=few.yaml", *config, *DATA))
-
-
-def fresh(run: Run, out: Path) -> Workflow:
-    """The same clone with another folder for its outputs."""
-    write_cohort(out)
-    return Workflow(run.workflow.source, out)
 
 
 def sha256(path: Path) -> str:

@@ -29,11 +29,14 @@ rule provenance:
         python=python_in("statistics"),
         config=recorded_config(),
         root=lambda wc: SWEEPS,
+        variants=list(NOISE),
+        locks=lambda wc: lock_digests(),
         code=code_digests("scripts/record.py"),
     shell:
         """
         {params.python:q} -m scripts.record --config {params.config:q} --cohort {input.cohort:q} \
-            --sweeps {params.root:q} --outputs {input.outputs:q} --output {output:q} --log {log:q}
+            --sweeps {params.root:q} --variants {params.variants:q} --outputs {input.outputs:q} \
+            --output {output:q} --log {log:q}
         """
 
 
@@ -52,14 +55,18 @@ rule bundle:
     params:
         python=python_in("statistics"),
         settings=json.dumps(settings.of_statistics(config), sort_keys=True),
-        # A function of `input` is not compared: where the cohort file lies changes nothing.
+        # A function of `input` is not compared: where the cohort file lies changes nothing, what it holds does.
         cohort=lambda wc, input: str(COHORT.path),
+        content=lambda wc: input_digests([str(COHORT.path)]),
         root=lambda wc: SWEEPS,
+        variants=list(NOISE),
+        locks=lambda wc: lock_digests(),
         code=code_digests("scripts/bundle.py"),
     shell:
         """
         {params.python:q} -m scripts.bundle --settings {params.settings:q} --cohort-file {params.cohort:q} \
-            --sweeps {params.root:q} --outputs {input.outputs:q} --output {output:q} --log {log:q}
+            --sweeps {params.root:q} --variants {params.variants:q} --outputs {input.outputs:q} \
+            --output {output:q} --log {log:q}
         """
 
 
@@ -82,11 +89,7 @@ rule restore:
 # Made by the Python that runs now, since it calls Snakemake: `run` takes no environment of envs/.
 rule verify:
     input:
-        outputs=(
-            [bundle_file(None)]
-            if config["bundle"]
-            else [*rules.tables.input, *rules.figures.input, *rules.cohort.output]
-        ),
+        outputs=verified_outputs,
         sweeps=[] if config["bundle"] else rules.provenance.input.sweeps,
         rereads=[] if config["bundle"] else rules.provenance.input.rereads,
     log:
@@ -104,7 +107,14 @@ rule verify:
         outputs=lambda wc, input: (
             [] if config["bundle"] else ["--outputs", *input.outputs]
         ),
-        options=["--options", "--sdm", "conda"] if WITH_CONDA else [],
+        options=(
+            [
+                "--options",
+                *verification.with_conda(workflow.deployment_settings.conda_prefix),
+            ]
+            if WITH_CONDA
+            else []
+        ),
     run:
         shell(
             "{sys.executable} -m scripts.verify {params.given:q} {params.outputs:q} --work results/verify "

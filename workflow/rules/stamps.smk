@@ -1,6 +1,6 @@
 """What outputs are stamped with, and which archive a run is about: functions that rules share."""
 
-from optionbias import clone, settings
+from optionbias import clone, publication, settings, verification
 
 
 def made(wildcards, input) -> str:
@@ -23,8 +23,30 @@ def recorded_config() -> str:
     return json.dumps(told | {"answers": answers}, sort_keys=True)
 
 
+def lock_digests() -> dict[str, str]:
+    """What pins packages and models, by path in the clone, so that a change of it is seen.
+
+    Not workflow/data.lock: jobs of the same run write it.
+    """
+    return {
+        name: provenance.quick_digest(path)
+        for name, path in publication.locks(provenance.ROOT).items()
+        if name != publication.DATA_LOCK
+    }
+
+
+def verified_outputs(wildcards) -> list[str]:
+    """What `verify` compares with: an archive, or the outputs of this run.
+
+    A function, since rules that come later make them, and an archive that is not there concerns no other rule.
+    """
+    if config["bundle"]:
+        return [bundle_file(wildcards)]
+    return [*rules.tables.input, *rules.figures.input, *rules.cohort.output]
+
+
 def bundle_file(wildcards) -> str:
-    """The archive that `restore` unpacks."""
+    """The archive that `restore` unpacks, or `verify` checks."""
     if config["bundle"] is None:
         raise WorkflowError(
             "config key `bundle`: which archive? for example `--config bundle=results/bundle/mini.tar`"
