@@ -190,6 +190,13 @@ def test_a_changed_number_is_caught(archive: Path, mini: Workflow, tmp_path: Pat
     assert differing[0].startswith("results/tables/table6.csv: differs in line ")
 
 
+def test_all_stamps_tell_the_settings_of_the_run(mini: Workflow, options: tuple[str, ...]) -> None:
+    """Also those of what makes no use of the changed setting; `verify` would find it another's."""
+    plan = jobs(mini.run("-n", *options, "small_mass=0.2"))
+    assert plan["table"] == len(ALL_TABLES) - 1 and plan["figure_data"] == len(FIGURES)
+    assert not {"score_benchmark", "gather_statistics", "analysis"} & set(plan)
+
+
 def test_verify_makes_nothing_but_what_it_compares(
     mini: Workflow, options: tuple[str, ...]
 ) -> None:

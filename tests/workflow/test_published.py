@@ -273,8 +273,8 @@ OWN = {
             ("repairs={strip_blank: false, drop_empty: maybe}", "items={zero-shot: 4}"),
             "data",
             "config (config.yaml or --config): unknown key `items.zero-shot` (known here: all-orderings, chain-of-thought, "
-            "closed, direct-answer, first-token, five-shot); config.yaml: unknown key `repairs.strip_blank` (known here: "
-            f"{', '.join(sorted(DEFAULTS))}); config.yaml: `repairs.drop_empty` is 'maybe', not of "
+            "closed, direct-answer, first-token, five-shot); config (config.yaml or --config): unknown key `repairs.strip_blank` (known here: "
+            f"{', '.join(sorted(DEFAULTS))}); config (config.yaml or --config): `repairs.drop_empty` is 'maybe', not of "
             "type boolean",
         ),
         (

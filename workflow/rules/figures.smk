@@ -19,6 +19,8 @@ rule figure_data:
         draws=config["draws"],
         seed=config["seed"],
         made=made,
+        # Compared: a stamp tells the settings of the run that publishes it, also those that it makes no use of.
+        stamped=settings.digest(config),
         code=lambda wc: code_digests(
             "scripts/figure_data.py", catalogue.FIGURES[wc.figure][1]
         ),

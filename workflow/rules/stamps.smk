@@ -7,6 +7,7 @@ def made(wildcards, input) -> str:
     """What stamps hold of the clone and the config, as JSON.
 
     A function of `input` is not compared by Snakemake: another commit is no reason to make anything anew.
+    Other settings are one, for what computes tables and figures: their digest is a parameter by itself.
     """
     return json.dumps(
         clone.state() | {"config": settings.digest(config)}, sort_keys=True

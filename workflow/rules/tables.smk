@@ -24,6 +24,8 @@ rule table:
         draws=config["draws"],
         seed=config["seed"],
         made=made,
+        # Compared: a stamp tells the settings of the run that publishes it, also those that it makes no use of.
+        stamped=settings.digest(config),
         code=lambda wc: code_digests(
             "scripts/table.py", catalogue.TABLES[wc.table][0].split(":")[0]
         ),
