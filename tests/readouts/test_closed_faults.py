@@ -19,6 +19,7 @@ from chat_server import (
     status,
 )
 from closed_cells import VARIABLE, ask, count, journal
+from mirrors import Handler
 from optionbias.readouts.chat import ApiError
 
 pytestmark = pytest.mark.usefixtures("surroundings")
@@ -144,8 +145,21 @@ def test_a_prompt_that_the_filter_refuses(server: ChatServer, tmp_path: Path) ->
 
 def test_a_failure_keeps_what_was_in_flight(server: ChatServer, tmp_path: Path) -> None:
     """One call is refused while others wait for their answers: those are kept, no more are sent."""
-    server.delay = 0.2
-    server.faults = [status(401)]
+    refused = threading.Event()
+
+    def refuse(handler: Handler, content: bytes) -> None:
+        deadline = time.monotonic() + 30
+        while len(server.bodies) < 4 and time.monotonic() < deadline:
+            time.sleep(0.01)
+        status(401)(handler, content)
+        refused.set()
+
+    def late(handler: Handler, content: bytes) -> None:
+        assert refused.wait(30)
+        time.sleep(0.2)
+        handler.reply(200, content, {"Content-Type": "application/json"})
+
+    server.faults = [refuse, late, late, late]
     with pytest.raises(ApiError):
         ask(server, tmp_path, n=6, source={"concurrency": 4})
     asked = count(server)
