@@ -143,6 +143,8 @@ class Table:
         digits = self.decimals.get(entry.column, 2)
         if any(word in entry.column for word in ROUNDING) and 0 < abs(entry.value) < 1e-6:
             return f"{entry.value:.1e}"
+        if entry.value == 0 and digits > 6:
+            return "0"  # of decimals that are there for rounding errors
         if self.listed:  # numbers of all kinds
             digits = 0 if isinstance(entry.value, int) else 1 if entry.unit else 3
         value = _number(entry.value, digits)

@@ -162,6 +162,8 @@ def test_rounding_errors_are_printed_as_powers_of_ten() -> None:
     entries = [Entry("r", "relative residual", 2.8e-17), Entry("s", "relative residual", 0.1571)]
     table = Table("19", "", [Block("", entries)], {"relative residual": 3})
     assert [table.text(e) for e in entries] == ["2.8e-17", "0.157"]
+    exact = Table("1", "", [], {"largest difference": 18})
+    assert exact.text(Entry("r", "largest difference", 0.0)) == "0"
 
 
 def test_two_decimals_unless_said() -> None:
