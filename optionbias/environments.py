@@ -7,6 +7,7 @@ With conda an environment is its file, envs/NAME.yaml. Without, it is what `make
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cached_property
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -32,14 +33,17 @@ class Environments:
     def __init__(self, root: Path, conda: bool) -> None:
         """Look for them in `root`; `conda` says whether jobs run in conda environments."""
         self.root, self.conda = root, conda
+        self._made: dict[str, bool] = {}
 
     def names(self) -> list[str]:
         """Every environment that there is, sorted."""
         return sorted(path.stem for path in (self.root / "envs").glob("*.yaml"))
 
     def made(self, name: str) -> bool:
-        """Whether `make envs` has made an environment, to its end."""
-        return (self.root / ".envs" / name / "installed").is_file()
+        """Whether `make envs` has made an environment, to its end; looked up once."""
+        if name not in self._made:
+            self._made[name] = (self.root / ".envs" / name / "installed").is_file()
+        return self._made[name]
 
     def python(self, name: str) -> str:
         """The Python of an environment's jobs: its own where it was made, else that which is active."""
@@ -49,8 +53,12 @@ class Environments:
 
     def has_vllm(self, by_device: Mapping[str, tuple[str, ...]], device: str) -> bool:
         """Whether a job of LETTERS or ANSWERS will find a vLLM."""
-        there = self.conda or find_spec("vllm") is not None
-        return there or any(self.made(name) for name in by_device[device])
+        return self._vllm_here or self.conda or any(self.made(name) for name in by_device[device])
+
+    @cached_property
+    def _vllm_here(self) -> bool:
+        """Whether the Python that runs the workflow has a vLLM."""
+        return find_spec("vllm") is not None
 
     def of_letters(self, checkpoint: Mapping[str, Any], backend: str, device: str) -> str:
         """The environment in which a checkpoint's letters are read."""

@@ -286,7 +286,8 @@ def test_answers_are_generated_with_vllm_where_there_is_one(
     for root in (tmp_path, tmp_path / "b"):
         assert Environments(root, conda=True).of_answers(HUB, "auto", "auto") == "generation"
     monkeypatch.setattr(environments, "find_spec", lambda name: object())
-    assert none.has_vllm(environments.ANSWERS, "cuda") and none.python("generation") == "python"
+    here = Environments(tmp_path / "a", conda=False)
+    assert here.has_vllm(environments.ANSWERS, "cuda") and here.python("generation") == "python"
 
 
 def test_the_python_of_an_environment(tmp_path: Path) -> None:

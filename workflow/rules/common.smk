@@ -279,6 +279,14 @@ def sample_size(readout: str) -> int | None:
     return config["items"].get(readout, COHORT.readouts[readout].get("items"))
 
 
+def sample_arguments(readout: str) -> list[str]:
+    """Which items of a benchmark a readout asks, where it does not ask all."""
+    size = sample_size(readout)
+    return (
+        [] if size is None else ["--sample", str(size), "--seed", str(config["seed"])]
+    )
+
+
 def input_digests(files: list[str]) -> dict[str, str]:
     """Content of a user's own files: what decides a rerun, whatever their times are.
 

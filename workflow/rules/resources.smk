@@ -79,10 +79,11 @@ def cell_gres(wildcards) -> str:
     return f"{config['gres']}:{count}" if count else ""
 
 
-def cell_device(wildcards) -> str:
+def hardware_arguments(wildcards) -> list[str]:
     """What a cell runs on; without a GPU of its own it must take none that others have."""
-    given = config["device"]
-    return "cpu" if given == "auto" and cell_gpus(wildcards) == 0 else given
+    count = cell_gpus(wildcards)
+    on_cpu = config["device"] == "auto" and count == 0
+    return ["--device", "cpu" if on_cpu else config["device"], "--gpus", str(count)]
 
 
 def cell_threads(wildcards) -> int:

@@ -83,23 +83,12 @@ elif config["sweeps"] is None:
             dtype=config["dtype"],
             chunk_items=config["chunk_items"],
             resume="--resume" if config["resume"] else "--no-resume",
-            sample=lambda wc: (
-                [
-                    "--sample",
-                    str(sample_size(wc.readout)),
-                    "--seed",
-                    str(config["seed"]),
-                ]
-                if sample_size(wc.readout) is not None
-                else []
-            ),
-            reread=lambda wc: reread_arguments(wc.reread),
+            sample=lambda wc: sample_arguments(wc.readout) + reread_arguments(wc.reread),
             exemplars=lambda wc, input: (
                 ["--exemplars", input.exemplars] if input.exemplars else []
             ),
             # A function of `input` is not compared by Snakemake: which GPUs there are changes nothing.
-            gpus=lambda wc, input: cell_gpus(wc),
-            runs_on=lambda wc, input: cell_device(wc),
+            runs_on=lambda wc, input: hardware_arguments(wc),
             python=python_in(letters_environment),
             code=code_digests("scripts/first_token_sweep.py"),
         shell:
@@ -107,9 +96,9 @@ elif config["sweeps"] is None:
             OMP_NUM_THREADS={threads} {params.python:q} -m scripts.first_token_sweep \
                 --readout {wildcards.readout} --benchmark {wildcards.benchmark} \
                 --checkpoint {wildcards.checkpoint} --k {params.k} --items {input.item_file:q} \
-                {params.exemplars:q} --manifest {input.manifest:q} --backend {params.backend} --device {params.runs_on} --dtype {params.dtype} --threads {threads} --gpus {params.gpus} \
+                {params.exemplars:q} --manifest {input.manifest:q} --backend {params.backend} {params.runs_on} --dtype {params.dtype} --threads {threads} \
                 --chunk-items {params.chunk_items} {params.resume} \
-                {params.sample:q} {params.reread:q} --journal results/journal \
+                {params.sample:q} --journal results/journal \
                 --output {output:q} --log {log:q}
             """
 
@@ -143,19 +132,9 @@ elif config["sweeps"] is None:
             dtype=config["dtype"],
             chunk_items=config["chunk_items"],
             resume="--resume" if config["resume"] else "--no-resume",
-            sample=lambda wc: (
-                [
-                    "--sample",
-                    str(sample_size(wc.readout)),
-                    "--seed",
-                    str(config["seed"]),
-                ]
-                if sample_size(wc.readout) is not None
-                else []
-            ),
+            sample=lambda wc: sample_arguments(wc.readout),
             # A function of `input` is not compared by Snakemake: which GPUs there are changes nothing.
-            gpus=lambda wc, input: cell_gpus(wc),
-            runs_on=lambda wc, input: cell_device(wc),
+            runs_on=lambda wc, input: hardware_arguments(wc),
             python=python_in(answers_environment),
             code=code_digests("scripts/generated_sweep.py"),
         shell:
@@ -164,7 +143,7 @@ elif config["sweeps"] is None:
                 --readout {wildcards.readout} --benchmark {wildcards.benchmark} \
                 --checkpoint {wildcards.checkpoint} --k {params.k} --items {input.item_file:q} \
                 --manifest {input.manifest:q} --backend {params.backend} --max-tokens {params.max_tokens} \
-                --device {params.runs_on} --dtype {params.dtype} --threads {threads} --gpus {params.gpus} \
+                {params.runs_on} --dtype {params.dtype} --threads {threads} \
                 --chunk-items {params.chunk_items} {params.resume} {params.sample:q} \
                 --journal results/journal \
                 --output {output.sweep:q} --traces {output.traces:q} --log {log:q}
@@ -204,16 +183,7 @@ elif config["sweeps"] is None:
                 else ["--cost-limit", str(config["cost_limit"])]
             ),
             resume=lambda wc, input: "--resume" if config["resume"] else "--no-resume",
-            sample=lambda wc: (
-                [
-                    "--sample",
-                    str(sample_size(wc.readout)),
-                    "--seed",
-                    str(config["seed"]),
-                ]
-                if sample_size(wc.readout) is not None
-                else []
-            ),
+            sample=lambda wc: sample_arguments(wc.readout),
             code=code_digests("scripts/closed_sweep.py"),
         shell:
             """
