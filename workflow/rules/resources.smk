@@ -74,8 +74,8 @@ def cell_gpu(wildcards) -> int:
 
 
 def cell_gres(wildcards) -> str:
-    """The same as SLURM's generic resource, where the config's `gres` says how it is called."""
-    count = cell_gpus(wildcards) if config["gres"] else 0
+    """The same as SLURM's generic resource, called as the config's `gres` says."""
+    count = cell_gpus(wildcards)
     return f"{config['gres']}:{count}" if count else ""
 
 

@@ -74,7 +74,7 @@ elif config["sweeps"] is None:
             mem_mb=cell_memory,
             runtime=cell_minutes,
             gpu=cell_gpu,
-            gres=cell_gres,
+            gres=cell_gres if config["gres"] else "",
             nodes=1,  # a cluster must not take the GPUs of a cell from several
         params:
             k=lambda wc: COHORT.benchmarks[wc.benchmark]["K"],
@@ -122,7 +122,7 @@ elif config["sweeps"] is None:
             mem_mb=cell_memory,
             runtime=cell_minutes,
             gpu=cell_gpu,
-            gres=cell_gres,
+            gres=cell_gres if config["gres"] else "",
             nodes=1,  # a cluster must not take the GPUs of a cell from several
         params:
             k=lambda wc: COHORT.benchmarks[wc.benchmark]["K"],
